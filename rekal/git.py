@@ -1,0 +1,256 @@
+"""The only place that runs git.
+
+Every call has a clean environment, a timeout, no prompt and ``-z`` where it lists paths; bytes come in and are
+decoded once, here. Paths are decoded with ``surrogateescape`` so that any file name survives the round trip.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from rekal.errors import GitError, NoRepository
+from rekal.model import Author, Change, FileChange
+
+TIMEOUT = 20.0
+
+# What git exports to hooks, `git rev-parse --local-env-vars` and the identity of the commit being made: with them set
+# a child git works on the wrong repository or index, or signs with the author of a cherry-picked commit.
+_KEEP = {
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_ASKPASS",
+}
+_STATUS: dict[str, Change] = {"A": "A", "M": "M", "D": "D", "R": "R", "C": "A", "T": "M"}
+
+
+def clean_environment() -> dict[str, str]:
+    """The process's environment without what would point a child git elsewhere, and with every prompt off."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEEP}
+    # REKAL_INTERNAL keeps our own hooks from answering to git commands that we run ourselves.
+    env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C")
+    return env
+
+
+def run_bytes(
+    args: Sequence[str],
+    cwd: Path,
+    *,
+    stdin: bytes | None = None,
+    timeout: float = TIMEOUT,
+    env: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run ``git args`` in ``cwd`` and return what came of it, whatever its exit code."""
+    environment = clean_environment() | (env or {})
+    try:
+        return subprocess.run(
+            ["git", *args],
+            cwd=cwd,
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            timeout=timeout,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git {args[0]} did not answer within {timeout:.0f} s") from None
+    except FileNotFoundError:
+        if not cwd.is_dir():
+            raise GitError(f"{cwd} is not a directory any more") from None
+        raise GitError("git was not found on PATH", "install git") from None
+
+
+def text(data: bytes) -> str:
+    """Decode what git printed."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def zsplit(data: bytes) -> list[str]:
+    """Split a NUL-separated list of paths."""
+    return [text(part) for part in data.split(b"\0") if part]
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """What a checkpoint wants to know of a commit."""
+
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+    author_email: str
+    committed_at: datetime
+    subject: str
+
+
+class Repo(msgspec.Struct, frozen=True):
+    """A repository as seen from one of its work trees.
+
+    ``root`` is the main work tree (the git directory when bare): linked work trees share the store that lives there.
+    """
+
+    root: Path
+    worktree: Path
+    git_dir: Path
+    common_dir: Path
+    bare: bool = False
+
+    @property
+    def store_dir(self) -> Path:
+        """Where ``.rekal`` is, whether it exists or not."""
+        return self.root / ".rekal"
+
+    def run(self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT) -> str:
+        """Run git here; its output as text. Raises :class:`GitError` with git's own first line when it refuses."""
+        return text(self.run_raw(*args, stdin=stdin, timeout=timeout))
+
+    def run_raw(self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT) -> bytes:
+        """Like :meth:`run`, bytes out."""
+        done = run_bytes(args, self.worktree, stdin=stdin, timeout=timeout)
+        if done.returncode != 0:
+            said = text(done.stderr).strip().splitlines()
+            raise GitError(f"git {args[0]} failed: {said[0] if said else f'exit {done.returncode}'}")
+        return done.stdout
+
+    def ask(self, *args: str, timeout: float = TIMEOUT) -> str | None:
+        """Run git here; its stripped output, or None when it exits non-zero (no such ref, no such key)."""
+        done = run_bytes(args, self.worktree, timeout=timeout)
+        return text(done.stdout).strip() if done.returncode == 0 else None
+
+    def head(self) -> str | None:
+        """The commit HEAD names; None before the first commit."""
+        return self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    def branch(self) -> str | None:
+        """The current branch's short name; None when HEAD is detached."""
+        return self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
+
+    def author(self) -> Author:
+        """Whose captures these are. An unset identity is git's own guess, else ``unknown``."""
+        email = self.ask("config", "--get", "user.email")
+        name = self.ask("config", "--get", "user.name")
+        if email:
+            return Author(name or email.split("@")[0], email)
+        guess = self.ask("var", "GIT_COMMITTER_IDENT") or ""
+        if "<" in guess and ">" in guess:
+            who, _, rest = guess.partition("<")
+            return Author(name or who.strip(), rest.partition(">")[0])
+        return Author(name or "unknown", "unknown@localhost")
+
+    def worktrees(self) -> tuple[Path, ...]:
+        """Every work tree, the main one first, those whose directory is gone left out."""
+        out = self.ask("worktree", "list", "--porcelain", "-z") or ""
+        listed = [Path(line[9:]) for line in out.split("\0") if line.startswith("worktree ")]
+        found = [self.root, *(p for p in listed if p != self.root and p.is_dir())]
+        return tuple(p for p in found if not (self.bare and p == self.root))
+
+    def hooks_path(self) -> Path:
+        """The directory git takes hooks from, ``core.hooksPath`` respected."""
+        return Path(self.run("rev-parse", "--path-format=absolute", "--git-path", "hooks").rstrip("\n"))
+
+    def rebasing(self) -> bool:
+        """Whether a rebase is under way in this work tree (GIT_REFLOG_ACTION is empty in post-commit: no help)."""
+        return (self.git_dir / "rebase-merge").is_dir() or (self.git_dir / "rebase-apply").is_dir()
+
+    def commit(self, rev: str) -> Commit | None:
+        """Facts of one commit; None when there is none of that name."""
+        out = self.ask(
+            "log", "-1", "--format=%H%x00%T%x00%P%x00%ae%x00%ct%x00%s", "--no-show-signature", rev, "--"
+        )
+        if not out:
+            return None
+        sha, tree, parents, email, when, subject = out.split("\0", 5)
+        return Commit(
+            sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject
+        )
+
+    def changes(self, commit: Commit) -> tuple[FileChange, ...]:
+        """Paths a commit changed, renames followed; a root commit against nothing, a merge against its first parent."""
+        ends = [commit.parents[0], commit.sha] if commit.parents else ["--root", "--no-commit-id", commit.sha]
+        return tuple(parse_name_status(self.run_raw("diff-tree", "-r", "-z", "-M", "--name-status", *ends)))
+
+    def patch_id(self, commit: Commit) -> str | None:
+        """The stable patch-id; None for an empty change."""
+        ends = [commit.parents[0], commit.sha] if commit.parents else ["--root", "--no-commit-id", commit.sha]
+        return self.patch_id_of(self.run_raw("diff-tree", "-p", *ends, timeout=60.0))
+
+    def patch_id_of(self, patch: bytes) -> str | None:
+        """The stable patch-id of a patch text."""
+        out = self.run("patch-id", "--stable", stdin=patch, timeout=60.0).split()
+        return out[0] if out else None
+
+    def commits_since(self, since: datetime, limit: int = 5000) -> list[str]:
+        """Commits reachable from any branch, committed after ``since``, oldest first."""
+        hidden = ("--exclude=refs/rekal/*", "--exclude=refs/rekal-remote/*")
+        out = self.ask(
+            "rev-list", *hidden, "--all", f"--since={int(since.timestamp())}", f"-n{limit}", timeout=60.0
+        )
+        return list(reversed((out or "").split()))
+
+
+def parse_name_status(data: bytes) -> Iterable[FileChange]:
+    """Read ``--name-status -z``: a letter, then one path, or two for a rename or a copy."""
+    parts = iter(zsplit(data))
+    for letter in parts:
+        change = _STATUS.get(letter[:1], "M")
+        path = next(parts, None)
+        if path is None:
+            return
+        if letter[0] in "RC":
+            target = next(parts, None)
+            if target is None:
+                return
+            yield FileChange(target, change, path if change == "R" else None)
+        else:
+            yield FileChange(path, change)
+
+
+def find_repo(cwd: Path) -> Repo:
+    """The repository around ``cwd``. Raises :class:`NoRepository`.
+
+    Asks git rather than joining paths: ``.git`` may be a file (linked work tree, submodule), a link, or elsewhere.
+    """
+    flags = (
+        "--is-bare-repository",
+        "--is-inside-work-tree",
+        "--path-format=absolute",
+        "--git-dir",
+        "--git-common-dir",
+    )
+    done = run_bytes(("rev-parse", *flags), cwd)
+    if done.returncode != 0:
+        said = text(done.stderr).strip()
+        if "dubious ownership" in said:
+            raise NoRepository(
+                "git does not trust this repository's owner", "see safe.directory in `git help config`"
+            )
+        raise NoRepository("not inside a git repository", "run this in one, or `git init` first")
+    is_bare, inside, git_dir, common = text(done.stdout).splitlines()[:4]
+    if inside != "true":
+        if is_bare != "true":
+            raise NoRepository("inside a .git directory", "run this in the work tree")
+        return Repo(Path(common), Path(common), Path(git_dir), Path(common), bare=True)
+    top = Path(
+        text(run_bytes(("rev-parse", "--path-format=absolute", "--show-toplevel"), cwd).stdout).rstrip("\n")
+    )
+    here = Repo(top, top, Path(git_dir), Path(common))
+    if git_dir == common:
+        return here
+    return _linked(here)
+
+
+def _linked(here: Repo) -> Repo:
+    """A linked work tree: its main work tree is the first that git lists, which may be a bare repository."""
+    out = here.run("worktree", "list", "--porcelain", "-z")
+    first = out.split("\0\0", 1)[0].split("\0")
+    root = Path(first[0].removeprefix("worktree "))
+    if "bare" in first:
+        return Repo(here.common_dir, here.worktree, here.git_dir, here.common_dir, bare=True)
+    return Repo(root, here.worktree, here.git_dir, here.common_dir)
