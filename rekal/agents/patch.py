@@ -8,6 +8,7 @@ patch yields the part that can be read.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import msgspec
 
@@ -83,10 +84,10 @@ def added_lines(diff: str) -> tuple[str, ...]:
 
 
 def parse_unified(text: str) -> tuple[FilePatch, ...]:
-    """Read a unified diff with ``---``/``+++`` headers by file; ``/dev/null`` tells additions and deletions."""
+    """Read a unified diff with ``---``/``+++`` headers by file; ``/dev/null`` means no such file."""
     files: list[FilePatch] = []
     lines = text.split("\n")
-    pairs = enumerate(zip(lines, lines[1:], strict=False))
+    pairs = enumerate(pairwise(lines))
     starts = [n for n, (old, new) in pairs if old.startswith("--- ") and new.startswith("+++ ")]
     for start, stop in zip(starts, [*starts[1:], len(lines)][: len(starts)], strict=True):
         before, after = _header_path(lines[start]), _header_path(lines[start + 1])
