@@ -1,0 +1,126 @@
+"""Reading a database that belongs to another program: read-only, in one transaction, only the tables named.
+
+Agents keep tokens and keys beside their conversations, so a reader names the tables it needs and SQLite
+itself refuses every other one. A database that is locked, or that lies in a directory where SQLite may not
+put its shared memory file, is copied aside with its journals and read there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rekal.errors import SourceError
+
+Value = str | bytes | int | float | None
+
+_BUSY_MS = 250
+# A copy costs this much disk; a larger database is left for the next run, when it may be free.
+_COPY_LIMIT = 2 << 30
+_JOURNALS = ("-wal", "-journal")
+_ASIDE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+
+
+class Database:
+    """An open foreign database, made by :func:`reading`. Its methods raise SourceError when the file is damaged."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    def rows(self, sql: str, values: Sequence[Value] = ()) -> Iterator[tuple[Value, ...]]:
+        """Yield the rows of one SELECT."""
+        try:
+            yield from self._connection.execute(sql, values)
+        except sqlite3.Error as error:
+            raise unreadable(self.path, error) from error
+
+    def first(self, sql: str, values: Sequence[Value] = ()) -> tuple[Value, ...] | None:
+        """The first row of one SELECT, or None."""
+        return next(self.rows(sql, values), None)
+
+    def columns(self, table: str) -> frozenset[str]:
+        """Names of a table's columns; empty when there is no such table."""
+        return frozenset(str(row[1]) for row in self.rows(f'PRAGMA table_info("{table}")'))
+
+
+def unreadable(path: Path, error: sqlite3.Error) -> SourceError:
+    """The one sentence a failing database is reported with."""
+    return SourceError(f"{path} cannot be read as a database ({error})")
+
+
+class _Allow:
+    """SQLite's authorizer: reading the named tables, and nothing else."""
+
+    def __init__(self, tables: Collection[str]) -> None:
+        self.tables = frozenset(tables) | {"sqlite_master"}
+
+    def __call__(self, action: int, first: str | None, *_: str | None) -> int:
+        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_PRAGMA and first == "table_info":
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_OK if action == sqlite3.SQLITE_READ and first in self.tables else sqlite3.SQLITE_DENY
+
+
+def _connect(path: Path, mode: str, tables: Collection[str]) -> sqlite3.Connection:
+    """Open and take the read snapshot, so that a lock shows here and not halfway through the rows."""
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_MS / 1000, isolation_level=None)
+    try:
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.set_authorizer(_Allow(tables))
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _copy(path: Path, folder: Path) -> Path:
+    """Copy a database with its journals, but not its shared memory, which SQLite builds again from the log."""
+    size = path.stat().st_size
+    if size > _COPY_LIMIT:
+        raise SourceError(f"{path} is in use and too large to copy ({size >> 20} MiB)")
+    for suffix in ("", *_JOURNALS):
+        source = path.with_name(path.name + suffix)
+        if source.is_file():
+            shutil.copyfile(source, folder / source.name)
+    return folder / path.name
+
+
+@contextmanager
+def reading(path: Path, tables: Collection[str]) -> Iterator[Database]:
+    """Open ``path`` for reading ``tables`` within one transaction.
+
+    Raises SourceError when there is no such file, when it is no database or a damaged one, or when it is locked
+    and too large to copy. Never creates or changes the database.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path} does not exist")
+    with tempfile.TemporaryDirectory(prefix="rekal-") as folder:
+        connection = _open(path, Path(folder), tables)
+        try:
+            yield Database(path, connection)
+        finally:
+            connection.close()
+
+
+def _open(path: Path, folder: Path, tables: Collection[str]) -> sqlite3.Connection:
+    try:
+        return _connect(path, "ro", tables)
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode & 0xFF not in _ASIDE:
+            raise unreadable(path, error) from error
+    try:
+        # The copy is ours: opened for writing, SQLite can roll a hot journal back.
+        return _connect(_copy(path, folder), "rw", tables)
+    except sqlite3.Error as error:
+        raise unreadable(path, error) from error
+    except OSError as error:
+        raise SourceError(f"{path} is in use and cannot be copied ({error.strerror})") from error
