@@ -1,0 +1,224 @@
+"""Analysis: how a text becomes index terms.
+
+A text is cut at white space and every chunk is analysed on its own, so a chunk met before costs one dictionary
+look-up. Inside a chunk an identifier is a term as a whole *and* in its parts, from the widest to the narrowest::
+
+    src/index/getUserName2.py  ->  src/index/getusername2.py   the whole, without leading ./ or /
+                                   index/getusername2.py       a path's tails, so a relative name finds an absolute one
+                                   getusername2.py
+                                   getusername2  src  index  get  user  name2  name  py
+
+Words are NFKC, case-folded and stemmed (Snowball, English); anything with a digit is left as it is. A word with
+accents is a term with and without them. Scripts written without spaces are overlapping bigrams, plus single
+characters in documents. Pictographs are terms. There is no stop-word list: idf is what weighs a word.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
+from itertools import chain, pairwise
+from typing import cast
+
+ANALYSIS_VERSION = 1
+
+_LONGEST_TERM = 64
+_LONGEST_WHOLE = 160
+_LONGEST_STEMMED = 24
+_MOST_TAILS = 6
+_MEMO_ENTRIES = 400_000
+_LONGEST_MEMO_KEY = 80
+
+# Scripts that put no space between words: bigrams are what finds a word inside a sentence of them.
+_DENSE = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# ``\w`` leaves out combining marks, which carry the vowels of many scripts.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711-\u0870"
+    "\u0898-\u0963\u0966-\u0dff\u1a00-\u1aff\u1b00-\u1cff\u1dc0-\u1dff\u20d0-\u20ff\ua880-\ua9ff\uaa00-\uabff\ufe20-\ufe2f"
+)
+_PICTOGRAPH = "\u2190-\u24ff\u25a0-\u2bff\U0001f000-\U0001faff"
+_MODIFIER = re.compile("[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff]")
+
+_WORD = rf"(?:(?![{_DENSE}])[\w{_MARKS}])+"
+_SCAN = re.compile(
+    rf"(?P<flag>(?<![\w-])--?(?=[^\W\d]))?"
+    rf"(?P<dot>(?<![\w.])\.(?=[^\W\d_]))?"
+    rf"(?P<word>{_WORD}(?:(?:[-./\\@]|::|'){_WORD})*(?:\+\+|\#(?!\w))?)"
+    rf"|(?P<dense>[{_DENSE}]+)"
+    rf"|(?P<flagpair>[\U0001f1e6-\U0001f1ff]{{2}})"
+    rf"|(?P<pict>[{_PICTOGRAPH}])"
+)
+_CONTRACTION = re.compile(r"'(s|d|m|ll|re|ve)(?![\w'])", re.I)
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z])")
+_NUMBERED = re.compile(r"([^\W\d_]{3,})\d+")
+_VERSION = re.compile(r"v(\d+(?:\.\d+)+)")
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    # Imported late: the package loads thirty languages (30 ms). Its own class, never PyStemmer's, so that what
+    # else is installed cannot change the terms.
+    from snowballstemmer.english_stemmer import EnglishStemmer  # type: ignore[import-untyped]
+
+    return cast("Callable[[str], str]", EnglishStemmer().stemWord)
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """The stem of one case-folded word; the word itself when it is not plain ASCII letters or is very long."""
+    if not word.isascii() or not word.isalpha() or len(word) > _LONGEST_STEMMED:
+        return word
+    return _stemmer()(word)
+
+
+def analysis_id() -> str:
+    """Names everything the terms depend on: an index built under another id must be built again."""
+    stemmer = importlib.metadata.version("snowballstemmer")
+    return f"{ANALYSIS_VERSION}/snowball-{stemmer}/unicode-{unicodedata.unidata_version}"
+
+
+def _fold(text: str) -> str:
+    folded = text.casefold()
+    return folded if folded.isascii() else unicodedata.normalize("NFKC", folded)
+
+
+def _bare(word: str) -> str:
+    """``word`` without accents, for the alphabets where a reader types it without them (Latin, Greek, Cyrillic)."""
+    marked = unicodedata.normalize("NFD", word)
+    kept = [ch for ch in marked if not "\u0300" <= ch <= "\u036f"]
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _letters(part: str) -> Iterator[str]:
+    """Terms of a part without inner punctuation: stem, the same without accents, and without a trailing number."""
+    word = _fold(part)[:_LONGEST_TERM]
+    if not word:
+        return
+    yield stem(word)
+    if not word.isascii() and (bare := _bare(word)) not in ("", word):
+        yield stem(bare)
+    if numbered := _NUMBERED.fullmatch(word):
+        yield stem(numbered[1])
+
+
+def _atom(atom: str) -> Iterator[str]:
+    """Terms of one run of word characters: snake_case and camelCase whole and in parts."""
+    # A number is never cut: 0xFfee has no humps.
+    pieces = [
+        hump
+        for piece in atom.split("_")
+        if piece
+        for hump in (_HUMP.split(piece) if not piece[0].isdigit() else (piece,))
+    ]
+    if len(pieces) != 1 or pieces[0] != atom:
+        yield _fold(atom)[:_LONGEST_TERM]
+    for piece in pieces:
+        yield from _letters(piece)
+
+
+def _segment(segment: str) -> Iterator[str]:
+    """Terms of one path segment or plain word: dotted and kebab compounds whole, then their parts."""
+    pieces = [piece for piece in re.split(r"::|[.@-]", segment) if piece]
+    if pieces != [segment]:
+        folded = _fold(segment)
+        if len(folded) <= _LONGEST_WHOLE:
+            yield folded
+        if version := _VERSION.fullmatch(folded):
+            yield version[1]
+    for piece in pieces:
+        yield from _atom(piece)
+
+
+def _compound(text: str) -> Iterator[str]:
+    """Terms of an identifier that may be a path."""
+    segments = [segment for segment in re.split(r"[/\\]", text) if segment.strip(".")]
+    if len(segments) > 1:
+        folded = [_fold(segment) for segment in segments]
+        starts = sorted({0, *range(max(0, len(folded) - _MOST_TAILS), len(folded) - 1)})
+        yield from (whole for at in starts if len(whole := "/".join(folded[at:])) <= _LONGEST_WHOLE)
+    for segment in segments:
+        yield from _segment(segment)
+
+
+def _word(match: re.Match[str]) -> Iterator[str]:
+    text = match["word"]
+    if "'" in text:
+        # "l'été" is two words, "don't" is one, and "user's" is "user".
+        text = re.sub(r"n't\b", "nt", _CONTRACTION.sub("", text), flags=re.I)
+        for piece in text.split("'"):
+            yield from _compound(piece)
+        return
+    if match["flag"]:
+        yield match["flag"] + _fold(text)[:_LONGEST_TERM]
+    if text[-1] in "+#":
+        yield _fold(text)
+        text = text.rstrip("+#")
+    if match["dot"]:
+        yield from _compound(f".{text}")
+    else:
+        yield from _compound(text)
+
+
+def _dense(run: str, singles: bool) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+        return
+    if singles:
+        yield from run
+    yield from (a + b for a, b in pairwise(run))
+
+
+def _analyse(chunk: str, singles: bool) -> tuple[str, ...]:
+    """Distinct terms of one chunk, in order. ``singles``: also the single characters of dense scripts."""
+    if not chunk.isascii():
+        chunk = _MODIFIER.sub("", unicodedata.normalize("NFKC", chunk).replace("\u2019", "'"))
+    terms: dict[str, None] = {}
+    for match in _SCAN.finditer(chunk):
+        if match["word"]:
+            found: Iterable[str] = _word(match)
+        elif match["dense"]:
+            found = _dense(match["dense"], singles)
+        else:
+            found = (match[0],)
+        terms.update(dict.fromkeys(found))
+    return tuple(terms)
+
+
+class _Memo(dict[str, tuple[str, ...]]):
+    """Terms by chunk; a chunk never seen is analysed on the way. Emptied when full, so memory stays bounded."""
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        terms = _analyse(chunk, singles=True)
+        if len(chunk) <= _LONGEST_MEMO_KEY:
+            if len(self) >= _MEMO_ENTRIES:
+                self.clear()
+            self[chunk] = terms
+        return terms
+
+
+_document_terms = _Memo()
+
+
+def tokens(text: str) -> list[str]:
+    """The terms of a document, in order, with repetition. Empty for a text of nothing but ASCII punctuation."""
+    return list(chain.from_iterable(map(_document_terms.__getitem__, text.split())))
+
+
+def query_words(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Each distinct word of a question as typed, with the terms it asks for (the whole first, then its parts).
+
+    A dense script asks for its bigrams only, and for a single character when there is just one.
+    """
+    words = {chunk: _analyse(chunk, singles=False) for chunk in text.split()}
+    return [(chunk, terms) for chunk, terms in words.items() if terms]
+
+
+def query_tokens(text: str) -> list[str]:
+    """The distinct terms a question asks for, in order of appearance."""
+    return list(dict.fromkeys(chain.from_iterable(terms for _, terms in query_words(text))))

@@ -1,0 +1,94 @@
+"""Analysis of text: what becomes a term, and that a question finds what was written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rekal.index.text import analysis_id, query_tokens, query_words, stem, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("foo_bar2", ["foo_bar2", "foo", "bar2", "bar"]),
+        ("E0432", ["e0432"]),
+        ("0x1F", ["0x1f"]),
+        ("0xFfEe", ["0xffee"]),
+        ("--no-verify", ["--no-verify", "no-verify", "no", "verifi"]),
+        ("src/a/b.py", ["src/a/b.py", "a/b.py", "src", "a", "b.py", "b", "py"]),
+        ("./src/a.py:12", ["src/a.py", "src", "a.py", "a", "py", "12"]),
+        (r"C:\Users\x.py", ["c", "users/x.py", "user", "x.py", "x", "py"]),
+        ("HTTP 502", ["http", "502"]),
+        ("v1.2.3", ["v1.2.3", "1.2.3", "v1", "2", "3"]),
+        ("getUserName", ["getusername", "get", "user", "name"]),
+        ("HTTPServer", ["httpserver", "http", "server"]),
+        ("__init__", ["__init__", "init"]),
+        (".env", [".env", "env"]),
+        ("std::vec::Vec", ["std::vec::vec", "std", "vec"]),
+        ("C++ and c#", ["c++", "c", "and", "c#", "c"]),
+        ("user's don't l’été", ["user", "dont", "l", "été", "ete"]),
+        ("Café", ["café", "cafe"]),
+        ("Straße", ["strass"]),
+        ("ｆｕｌｌ　ｗｉｄｔｈ", ["full", "width"]),
+        ("to be or not to be", ["to", "be", "or", "not", "to", "be"]),
+        ("running tests", ["run", "test"]),
+        ("हिन्दी", ["हिन्दी"]),
+        ("🚀 👍🏽 🇩🇪", ["🚀", "👍", "🇩🇪"]),
+        ("日本語", ["日", "本", "語", "日本", "本語"]),
+        ("中文E0432", ["中", "文", "中文", "e0432"]),
+        ("… -- / ' \"", []),
+        ("", []),
+    ],
+)
+def test_terms_of_a_document(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+def test_a_question_in_a_dense_script_asks_for_bigrams_or_its_one_character() -> None:
+    assert query_tokens("中文分词") == ["中文", "文分", "分词"]
+    assert query_tokens("中") == ["中"]
+    assert query_tokens("한국어") == ["한국", "국어"]
+
+
+def test_query_words_keep_what_was_typed_beside_its_terms() -> None:
+    assert query_words('why "src/a.py" ?') == [
+        ("why", ("whi",)),
+        ('"src/a.py"', ("src/a.py", "src", "a.py", "a", "py")),
+    ]
+
+
+def test_repetition_counts_in_documents_and_not_in_questions() -> None:
+    assert tokens("cache cache") == ["cach", "cach"]
+    assert query_tokens("cache cache") == ["cach"]
+
+
+@pytest.mark.parametrize("word", ["naïve", "e0432", "a" * 25])
+def test_only_plain_words_of_sane_length_are_stemmed(word: str) -> None:
+    assert stem(word) == word
+
+
+def test_the_analysis_names_its_stemmer() -> None:
+    assert "snowball-" in analysis_id()
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(max_size=80))
+def test_any_text_finds_itself(text: str) -> None:
+    assert set(query_tokens(text)) <= set(tokens(text))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(max_size=80))
+def test_terms_are_short_clean_and_survive_their_own_analysis(text: str) -> None:
+    for term in tokens(text):
+        assert term
+        assert len(term) <= 240
+        assert not any(ch.isspace() for ch in term)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(alphabet=st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, max_size=40))
+def test_no_word_of_letters_or_digits_is_ever_lost(word: str) -> None:
+    assert tokens(word)
