@@ -1,0 +1,38 @@
+"""Rows in, rows out: bulk insertion and the two shapes of a time.
+
+DuckDB's ``executemany`` runs a statement a row (about 1 ms each); one statement that unnests whole columns is a
+hundred times faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rekal.store.connect import Connection
+
+
+def naive(when: datetime | None) -> datetime | None:
+    """The database's form of a time: UTC without saying so."""
+    return None if when is None else when.astimezone(UTC).replace(tzinfo=None)
+
+
+def aware(when: datetime | None) -> datetime | None:
+    """The program's form of a time."""
+    return None if when is None else when.replace(tzinfo=UTC)
+
+
+def insert(con: Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+    """Append ``rows`` (every column of ``table``, in order)."""
+    if not rows:
+        return
+    types = _column_types(con, table)
+    columns = ", ".join(f"unnest(?::{kind}[])" for kind in types)
+    con.execute(f"INSERT INTO {table} SELECT {columns}", [list(column) for column in zip(*rows, strict=True)])
+
+
+def _column_types(con: Connection, table: str) -> list[str]:
+    described = con.execute(
+        f"SELECT data_type FROM duckdb_columns() WHERE table_name = '{table}' ORDER BY column_index"
+    )
+    return [str(row[0]) for row in described.fetchall()]

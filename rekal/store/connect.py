@@ -1,0 +1,76 @@
+"""Opening a database file: late, briefly, and with every foreign error turned into one sentence.
+
+DuckDB lets one process write or many read, and a second opener fails at once instead of waiting. So the opener
+waits here, with a back-off, as long as the caller allows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from rekal.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
+
+Connection = duckdb.DuckDBPyConnection
+
+# Two threads: commands are short and run beside the user's own work; memory is what a large store's sort may take.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {"threads": 2, "memory_limit": "1GB"}
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
+
+
+def connect(path: Path, *, read_only: bool, wait: float = 5.0) -> Connection:
+    """Open ``path``, trying again for ``wait`` seconds while another process holds it.
+
+    Raises:
+        StoreBusy: it is still held.
+        StoreDamaged: it is not a database, or its contents fail their checks.
+        StoreUnwritable: the directory is read-only or the disk is full.
+    """
+    until = time.monotonic() + wait
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
+        except duckdb.Error as error:
+            translated = translate(error, path)
+            if not isinstance(translated, StoreBusy) or time.monotonic() >= until:
+                raise translated from None
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn DuckDB's errors inside the block into ours. Mistakes in our own SQL pass through: they are bugs."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException) as error:
+        raise translate(error, path) from error
+
+
+def translate(error: duckdb.Error, path: Path) -> StoreError:
+    """What one of DuckDB's errors means to the user."""
+    said = str(error)
+    low = said.lower()
+    if "lock is held" in low or "being used by another process" in low or "could not set lock" in low:
+        return StoreBusy(f"{path.name} is in use by another process{_holder(said)}", "try again in a moment")
+    if "no space left" in low or "disk full" in low or "out of disk" in low:
+        return StoreUnwritable(f"the disk is full, {path.name} was not changed", "free some space and try again")
+    if "permission denied" in low or "read-only" in low or "cannot open file" in low:
+        return StoreUnwritable(f"{path} cannot be opened for this", "check the directory's permissions")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return StoreError(f"not enough memory for {path.name}", "close something and try again")
+    return StoreDamaged(
+        f"{path.name} is damaged ({said.splitlines()[0][:120]})", "see `rekal status` for how to restore"
+    )
+
+
+def _holder(said: str) -> str:
+    """DuckDB names the process that holds the lock; hand that on."""
+    _, found, rest = said.partition("PID ")
+    number = rest.split(")")[0].split(" ")[0].strip(".,") if found else ""
+    return f" (process {number})" if number.isdigit() else ""

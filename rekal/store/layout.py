@@ -1,0 +1,81 @@
+"""What lies where under ``.rekal/``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from rekal.errors import StoreUnwritable
+
+README = """\
+This directory is rekal's: memory for coding agents, kept with the repository.
+
+  data.db     what was said and done, scrubbed of secrets; the only copy of it
+  index.db    derived from data.db; `rekal index --full` builds it again
+  config.yml  optional settings, may be committed
+  spool/      events waiting to be written
+  run/        lock, log and other short-lived files
+
+`rekal status` says how it is. `rekal clean` removes all of it.
+"""
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Paths of one store. ``directory`` is ``.rekal``."""
+
+    directory: Path
+
+    @property
+    def data(self) -> Path:
+        """The ledger."""
+        return self.directory / "data.db"
+
+    @property
+    def index(self) -> Path:
+        """The derived index."""
+        return self.directory / "index.db"
+
+    @property
+    def config(self) -> Path:
+        """The repository's own settings."""
+        return self.directory / "config.yml"
+
+    @property
+    def spool(self) -> Path:
+        """Events waiting."""
+        return self.directory / "spool"
+
+    @property
+    def run(self) -> Path:
+        """Lock, log, markers."""
+        return self.directory / "run"
+
+    @property
+    def lock(self) -> Path:
+        """The writer's lock."""
+        return self.run / "lock"
+
+    @property
+    def index_lock(self) -> Path:
+        """The index builder's lock: an index build does not hold up a capture."""
+        return self.run / "index.lock"
+
+    @property
+    def log(self) -> Path:
+        """What the background worker had to say."""
+        return self.run / "worker.log"
+
+    def create(self) -> None:
+        """Make the directories and the README. Idempotent. Raises :class:`StoreUnwritable`."""
+        try:
+            for directory in (self.directory, self.spool, self.run):
+                directory.mkdir(parents=True, exist_ok=True)
+            self.run.chmod(0o700)
+            readme = self.directory / "README"
+            if not readme.exists():
+                readme.write_text(README, encoding="utf-8")
+        except OSError as error:
+            raise StoreUnwritable(
+                f"cannot create {self.directory} ({error.strerror})", "check its permissions"
+            ) from None

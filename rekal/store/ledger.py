@@ -1,0 +1,178 @@
+"""data.db: append and read.
+
+A :class:`Ledger` is one short-lived connection. Everything a capture or an import writes happens inside one
+:meth:`Ledger.transaction`, so a crash at any byte leaves the old state or the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from rekal import ids
+from rekal.errors import NotInitialised, StoreDamaged
+from rekal.model import Checkpoint, Rewrite, Session, Tombstone
+from rekal.store import migrations
+from rekal.store.append import Appended, append_session
+from rekal.store.columns import insert, naive
+from rekal.store.connect import Connection, connect, translated
+
+
+class Ledger:
+    """An open data.db. Use :func:`open_ledger`."""
+
+    def __init__(self, con: Connection, path: Path, now: datetime | None = None) -> None:
+        self.con = con
+        self.path = path
+        self.now = now or datetime.now(UTC)
+        self.pos = self.position()
+
+    def meta(self, key: str) -> str | None:
+        """One value of the ``meta`` table."""
+        row = self.con.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
+        return None if row is None else str(row[0])
+
+    def position(self) -> int:
+        """Number of the last transaction: what an index that has read everything covers."""
+        return int(self.meta("position") or 0)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of the block or nothing. Rows written inside carry the next position."""
+        self.con.execute("BEGIN")
+        self.pos = self.position() + 1
+        try:
+            yield
+            self.con.execute("UPDATE meta SET value = ? WHERE key = 'position'", [str(self.pos)])
+            with translated(self.path):
+                self.con.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        # A failed COMMIT or a fatal error has already ended the transaction.
+        import duckdb
+
+        try:
+            self.con.execute("ROLLBACK")
+        except duckdb.Error:
+            return
+
+    def append(self, session: Session, *, keep_seq: bool = False) -> Appended:
+        """Add what is new of ``session``. Inside a transaction. See :func:`rekal.store.append.append_session`."""
+        return append_session(self.con, session, self.pos, self.now, keep_seq=keep_seq)
+
+    def has_checkpoint(self, checkpoint_id: str) -> bool:
+        """Whether a checkpoint is stored."""
+        return self._exists("SELECT 1 FROM checkpoints WHERE id = ? LIMIT 1", checkpoint_id)
+
+    def is_forgotten(self, target: str) -> bool:
+        """Whether a tombstone names ``target``."""
+        return self._exists("SELECT 1 FROM tombstones WHERE target = ? LIMIT 1", target)
+
+    def _exists(self, sql: str, *values: str) -> bool:
+        return self.con.execute(sql, list(values)).fetchone() is not None
+
+    def add_checkpoint(self, checkpoint: Checkpoint) -> bool:
+        """Add a checkpoint, or the sessions that an already stored one lacks; False when that was nothing."""
+        if self.is_forgotten(checkpoint.id):
+            return False
+        fresh = not self.has_checkpoint(checkpoint.id)
+        if fresh:
+            self._insert_checkpoint(checkpoint)
+        known = {
+            str(row[0])
+            for row in self.con.execute(
+                "SELECT session_id FROM checkpoint_sessions WHERE checkpoint_id = ?", [checkpoint.id]
+            ).fetchall()
+        }
+        rows = [
+            (checkpoint.id, r.session_id, r.first_seq, r.last_seq, r.evidence, self.pos)
+            for r in checkpoint.sessions
+            if r.session_id not in known
+        ]
+        insert(self.con, "checkpoint_sessions", rows)
+        return fresh or bool(rows)
+
+    def _insert_checkpoint(self, c: Checkpoint) -> None:
+        when = naive(c.committed_at)
+        row = (c.id, c.git_sha, c.tree_sha, c.patch_id, c.parent_sha, c.branch, c.subject, c.author_email, when)
+        insert(self.con, "checkpoints", [(*row, naive(self.now), c.origin, self.pos)])
+        insert(self.con, "files_touched", [(c.id, f.path, f.change, f.old_path, self.pos) for f in c.files])
+
+    def add_rewrite(self, rewrite: Rewrite) -> bool:
+        """Remember that one commit became another; False when that was known."""
+        known = "SELECT 1 FROM rewrites WHERE old_sha = ? AND new_sha = ? LIMIT 1"
+        if self._exists(known, rewrite.old_sha, rewrite.new_sha):
+            return False
+        insert(self.con, "rewrites", [(rewrite.old_sha, rewrite.new_sha, rewrite.how, naive(self.now), self.pos)])
+        return True
+
+    def add_tombstone(self, stone: Tombstone) -> bool:
+        """Remember what must never come back; False when that was known. The content goes by other means."""
+        if self.is_forgotten(stone.target):
+            return False
+        row = (stone.target, stone.reason, stone.actor, naive(stone.recorded_at), stone.origin, self.pos)
+        insert(self.con, "tombstones", [row])
+        return True
+
+    def add_recall_edge(self, kind: str, session_id: str, query: str | None, at: datetime) -> None:
+        """Remember that a session was shown or opened on this machine."""
+        insert(self.con, "recall_edges", [(ids.ulid(), kind, session_id, query, naive(at), self.pos)])
+
+    def add_uncovered(self, git_sha: str, reason: str) -> None:
+        """Remember why a commit got no session."""
+        self.con.execute(
+            "INSERT OR REPLACE INTO uncovered_commits VALUES (?, ?, ?)", [git_sha, reason, naive(self.now)]
+        )
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """What :func:`quarantine` did."""
+
+    moved_to: Path
+
+
+@contextmanager
+def open_ledger(path: Path, *, read_only: bool, wait: float = 5.0, create: bool = False) -> Iterator[Ledger]:
+    """Open data.db for the block and close it after.
+
+    Writers hold the lock of ``rekal.store.locks`` while they do this. Raises the errors of
+    :func:`rekal.store.connect.connect`, :class:`NotInitialised` when there is no file and ``create`` is off, and
+    :class:`StoreTooNew` for a store of a later version.
+    """
+    if not create and not path.exists():
+        raise NotInitialised("this repository has no rekal store", "run `rekal init` first")
+    con = connect(path, read_only=read_only, wait=wait)
+    try:
+        with translated(path):
+            if read_only:
+                _check_readable(con, path)
+            else:
+                migrations.migrate(con)
+            ledger = Ledger(con, path)
+        yield ledger
+    finally:
+        con.close()
+
+
+def _check_readable(con: Connection, path: Path) -> None:
+    found = migrations.version_of(con)
+    migrations.refuse_newer(found)
+    if found == 0:
+        raise StoreDamaged(f"{path.name} has no tables", "move it away and run `rekal init`")
+
+
+def quarantine(path: Path, now: datetime) -> Damage:
+    """Move a damaged data.db (and its write-ahead log) aside, so that capture goes on into a fresh one."""
+    target = path.with_name(f"data.db.damaged-{now:%Y%m%dT%H%M%S}")
+    path.replace(target)
+    log = path.with_name(path.name + ".wal")
+    if log.exists():
+        log.replace(target.with_name(target.name + ".wal"))
+    return Damage(target)

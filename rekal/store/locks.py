@@ -1,0 +1,73 @@
+"""The writer's lock: a file that names its holder.
+
+``flock`` is released by the kernel when its process dies, so there is no stale lock to break; the name written into
+the file is only for the sentence that a waiting process prints.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rekal.errors import StoreBusy, StoreUnwritable
+
+
+@contextmanager
+def exclusive(path: Path, *, wait: float, purpose: str) -> Iterator[None]:
+    """Hold the lock at ``path`` for the block.
+
+    Raises :class:`StoreBusy`, naming the holder, when it is not free within ``wait`` seconds.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise StoreUnwritable(f"cannot write {path.parent} ({error.strerror})", "check its permissions") from None
+    try:
+        _acquire(handle, path, wait)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()} {purpose}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _acquire(handle: int, path: Path, wait: float) -> None:
+    until = time.monotonic() + wait
+    pause = 0.005
+    while not _try_lock(handle):
+        if time.monotonic() >= until:
+            raise StoreBusy(f"the store is being written by {holder(path)}", "try again in a moment")
+        time.sleep(pause)
+        pause = min(pause * 2, 0.1)
+
+
+def _try_lock(handle: int) -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def holder(path: Path) -> str:
+    """Who holds (or last held) the lock, in words."""
+    try:
+        pid, _, purpose = path.read_text(encoding="utf-8", errors="replace").strip().partition(" ")
+    except OSError:
+        return "another process"
+    return f"process {pid} ({purpose})" if pid else "another process"

@@ -1,0 +1,111 @@
+"""The spool: what happened since the store was last written.
+
+Hooks and recall leave events here, the next writer drains them. Each event is a file of its own, written under a
+temporary name and renamed, so that no two writers share a file and no reader sees half a line; a drained file is
+removed only after its transaction is in. An event that cannot be understood is moved aside and counted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rekal import ids
+
+
+class CommitEvent(msgspec.Struct, frozen=True, tag="commit", tag_field="kind"):
+    """A commit was made in the work tree that ``git_dir`` belongs to."""
+
+    sha: str
+    git_dir: str = ""
+    at: int = 0
+
+
+class RewriteEvent(msgspec.Struct, frozen=True, tag="rewrite", tag_field="kind"):
+    """``git commit --amend`` or ``git rebase`` replaced commits."""
+
+    how: Literal["amend", "rebase"]
+    pairs: tuple[tuple[str, str], ...] = ()
+    git_dir: str = ""
+    at: int = 0
+
+
+class MergeEvent(msgspec.Struct, frozen=True, tag="merge", tag_field="kind"):
+    """A merge or a pull ended: teammates' work may have arrived."""
+
+    git_dir: str = ""
+    at: int = 0
+
+
+class RecallEvent(msgspec.Struct, frozen=True, tag="recall", tag_field="kind"):
+    """Sessions were shown (``surfaced``) or opened by somebody (``opened``); ``query`` was scrubbed before."""
+
+    edge: Literal["surfaced", "opened"]
+    session_ids: tuple[str, ...]
+    at: datetime
+    query: str | None = None
+
+
+Event = CommitEvent | RewriteEvent | MergeEvent | RecallEvent
+
+
+class Spooled(msgspec.Struct, frozen=True):
+    """What one look at the spool found: events in order of arrival with their files, and how many were unreadable."""
+
+    events: tuple[Event, ...]
+    files: tuple[Path, ...]
+    broken: int
+
+
+def put(directory: Path, event: Event) -> None:
+    """Add one event."""
+    directory.mkdir(parents=True, exist_ok=True)
+    name = f"{ids.ulid()}-{os.getpid()}.json"
+    part = directory / f".{name}"
+    part.write_bytes(msgspec.json.encode(event) + b"\n")
+    part.replace(directory / name)
+
+
+def read(directory: Path) -> Spooled:
+    """All events waiting, oldest first. Unreadable ones are moved to ``broken/`` and counted."""
+    events: list[Event] = []
+    files: list[Path] = []
+    broken = 0
+    for path in _waiting(directory):
+        try:
+            lines = [line for line in path.read_bytes().split(b"\n") if line.strip()]
+            found = [msgspec.json.decode(line, type=Event) for line in lines]
+        except FileNotFoundError:
+            continue  # another writer drained it
+        except msgspec.MsgspecError:
+            broken += 1
+            _set_aside(path)
+            continue
+        events.extend(found)
+        files.append(path)
+    return Spooled(tuple(events), tuple(files), broken)
+
+
+def _waiting(directory: Path) -> Sequence[Path]:
+    try:
+        names = [p for p in directory.iterdir() if p.suffix == ".json" and not p.name.startswith(".")]
+        return sorted(names, key=lambda p: (p.stat().st_mtime_ns, p.name))
+    except FileNotFoundError:
+        return ()
+
+
+def _set_aside(path: Path) -> None:
+    target = path.parent / "broken"
+    target.mkdir(exist_ok=True)
+    path.replace(target / path.name)
+
+
+def done(files: Iterable[Path]) -> None:
+    """Remove events whose transaction is in."""
+    for path in files:
+        path.unlink(missing_ok=True)
