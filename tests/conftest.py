@@ -1,0 +1,57 @@
+"""Guards and fixtures for all tests: no test can touch the real home directory or the user's git settings."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+
+
+@pytest.fixture(autouse=True)
+def _guarded_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    home = tmp_path_factory.mktemp("home")
+    for name in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(home))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "KIRO_HOME", "OPENCODE_DB"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    (home / "gitconfig").write_text(
+        "[user]\n\tname = Test Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n", encoding="utf-8"
+    )
+    yield
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The shared fixtures beside the checkout; a test that needs them is skipped where they are not."""
+    if not SHARED.is_dir():
+        pytest.skip("the shared fixtures are not beside this checkout")
+    return SHARED
+
+
+Git = Callable[..., str]
+
+
+def git(directory: Path, *args: str) -> str:
+    """Run the real git in ``directory``."""
+    done = subprocess.run(
+        ["git", *args], cwd=directory, capture_output=True, text=True, check=True, timeout=60, stdin=subprocess.DEVNULL
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A real repository with one commit."""
+    root = tmp_path / "app"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / "README.md").write_text("# app\n", encoding="utf-8")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "first")
+    return root
