@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
 
 from rekal.store.connect import Connection
+
+
+Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 def naive(when: datetime | None) -> datetime | None:
@@ -20,6 +26,12 @@ def naive(when: datetime | None) -> datetime | None:
 def aware(when: datetime | None) -> datetime | None:
     """The program's form of a time."""
     return None if when is None else when.replace(tzinfo=UTC)
+
+
+def record(kind: type[Record], row: Sequence[object], **more: object) -> Record:
+    """One row as a record: the row's values are the record's first fields, in order; ``more`` are by name."""
+    fields = kind.__struct_fields__[: len(row)]
+    return kind(**dict(zip(fields, row, strict=True)), **more)
 
 
 def insert(con: Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:

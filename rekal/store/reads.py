@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rekal.model import Checkpoint, Edit, FileChange, Session, SessionRange, ToolCall, Turn
-from rekal.store.columns import aware
+from rekal.store.columns import aware, record
 from rekal.store.connect import Connection
 
 _SESSION = """id, agent, native_id, author_name, author_email, origin, parent_id, forked_from, actor, agent_type,
@@ -27,8 +27,9 @@ def session(con: Connection, session_id: str, first: int = 0, last: int | None =
     until = 2**31 - 1 if last is None else last
     # Calls made before the first turn have turn_seq -1 and belong to a reading that starts at the beginning.
     calls_from = -1 if first == 0 else first
-    return Session(
-        *head[:16],
+    return record(
+        Session,
+        head[:16],
         started_at=aware(head[16]),
         turns=_turns(con, session_id, first, until),
         tool_calls=_calls(con, session_id, calls_from, until),
@@ -51,7 +52,7 @@ def _calls(con: Connection, session_id: str, first: int, last: int) -> tuple[Too
            WHERE session_id = ? AND turn_seq BETWEEN ? AND ? ORDER BY seq""",
         [session_id, first, last],
     ).fetchall()
-    return tuple(ToolCall(*row[:8], aware(row[8])) for row in rows)
+    return tuple(record(ToolCall, (*row[:8], aware(row[8]))) for row in rows)
 
 
 def _edits(con: Connection, session_id: str, first: int, last: int) -> tuple[Edit, ...]:
