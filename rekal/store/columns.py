@@ -14,7 +14,6 @@ import msgspec
 
 from rekal.store.connect import Connection
 
-
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 
