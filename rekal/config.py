@@ -1,0 +1,214 @@
+"""Settings: defaults, then the user's file, then the repository's, then the environment.
+
+Files are YAML: ``~/.config/rekal/config.yml`` (``$REKAL_CONFIG_HOME``, ``$XDG_CONFIG_HOME``) and ``.rekal/config.yml``,
+which may be committed. A key that is not known is reported with the nearest one that is; a value of the wrong kind
+names the file, the key and what would be right.
+
+What decides where memory may go (``transport.*``) is read from the user's own files only: a settings file that
+somebody else committed must not switch sharing on for whoever clones the repository.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from rekal.errors import ConfigError
+
+
+class Exclude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is never captured. Patterns are shell globs."""
+
+    paths: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+
+class Capture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is captured."""
+
+    agents: tuple[str, ...] = ()
+    exclude: Exclude = msgspec.field(default_factory=Exclude)
+    tool_output: Literal["none", "errors"] = "errors"
+
+
+class Allow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One kind of secret of the user's own."""
+
+    kind: str
+    pattern: str
+
+
+class Scrub(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How text is scrubbed."""
+
+    email: Literal["keep", "redact", "pseudonym"] = "redact"
+    ip: Literal["keep", "redact"] = "keep"
+    patterns: tuple[Allow, ...] = ()
+    allow: tuple[str, ...] = ()
+
+
+class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How recall answers."""
+
+    strictness: float = 0.5
+    budget: int = 600
+    limit: int = 5
+
+
+class Embed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which model makes vectors, and with what."""
+
+    model: str = "minilm"
+    engine: Literal["auto", "llama_cpp", "xllamacpp", "remote", "off"] = "auto"
+    url: str | None = None
+    remote_model: str | None = None
+
+
+class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What leaves this clone, and to where."""
+
+    share: Literal["full", "distilled", "none"] = "none"
+    remotes: tuple[str, ...] = ()
+    namespace: Literal["rekal", "heads"] = "rekal"
+    mainline: str | None = None
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings."""
+
+    enabled: bool = True
+    capture: Capture = msgspec.field(default_factory=Capture)
+    scrub: Scrub = msgspec.field(default_factory=Scrub)
+    recall: Recall = msgspec.field(default_factory=Recall)
+    embed: Embed = msgspec.field(default_factory=Embed)
+    transport: Transport = msgspec.field(default_factory=Transport)
+
+
+HELP: Mapping[str, str] = {
+    "enabled": "false: hooks return at once and nothing is captured",
+    "capture.agents": "capture only these agents (claude, codex, copilot, cursor, gemini, kiro, opencode); empty: all",
+    "capture.exclude.paths": "sessions started in, and tool calls on, paths that match these globs are left out",
+    "capture.exclude.branches": "sessions on branches that match these globs are left out",
+    "capture.exclude.sessions": "sessions whose own id matches one of these globs are left out",
+    "capture.tool_output": "errors: keep the first 400 characters of what a failed call said; none: keep nothing",
+    "scrub.email": "what becomes of e-mail addresses in text: keep, redact or pseudonym",
+    "scrub.ip": "what becomes of public IP addresses in text: keep or redact",
+    "scrub.patterns": "further secrets: a list of {kind, pattern}, patterns are Python regular expressions",
+    "scrub.allow": "texts that are never secrets: regular expressions matched against the whole finding",
+    "recall.strictness": "0 answers readily, 1 is silent readily; 0.5 is the calibrated cut",
+    "recall.budget": "tokens of evidence printed, about",
+    "recall.limit": "sessions printed at most",
+    "embed.model": "profile or path of the GGUF model; see `rekal model list`",
+    "embed.engine": "auto, llama_cpp, xllamacpp, remote, or off for keywords only",
+    "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: RECALL_EMBED_URL)",
+    "embed.remote_model": "model name sent to that endpoint (environment: RECALL_EMBED_MODEL)",
+    "transport.share": "full: whole sessions; distilled: commits and memories only; none. User's own file only",
+    "transport.remotes": "remotes that memory may travel to and from. User's own file only",
+    "transport.namespace": "heads: refs under refs/heads/rekal for hosts that refuse custom refs. User's own file only",
+    "transport.mainline": "the branch that work must be merged into before it leaves; empty: the remote's default branch",
+}
+
+ENVIRONMENT: Mapping[str, tuple[str, str]] = {
+    "RECALL_EMBED_URL": ("embed", "url"),
+    "RECALL_EMBED_MODEL": ("embed", "remote_model"),
+}
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """The outcome: settings, the files they came from, and what was not understood."""
+
+    config: Config
+    files: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def user_file(env: Mapping[str, str], home: Path) -> Path:
+    """The user's own settings file."""
+    if env.get("REKAL_CONFIG_HOME"):
+        return Path(env["REKAL_CONFIG_HOME"]) / "config.yml"
+    base = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
+    return base / "rekal" / "config.yml"
+
+
+def environment() -> dict[str, str]:
+    """The process's environment, read in this one place on behalf of everything below the command line."""
+    return dict(os.environ)
+
+
+def platform() -> str:
+    """``sys.platform``."""
+    return sys.platform
+
+
+def load(repository_file: Path, env: Mapping[str, str], home: Path, local_file: Path | None = None) -> Settings:
+    """Read all settings. ``local_file`` is this clone's own, never committed, file (``.rekal/run/config.yml``)."""
+    merged: dict[str, Any] = {}
+    files: list[Path] = []
+    warnings: list[str] = []
+    for path, trusted in ((user_file(env, home), True), (repository_file, False), (local_file, True)):
+        if path is None or not path.is_file():
+            continue
+        values = _read(path)
+        if not trusted and values.pop("transport", None) is not None:
+            warnings.append(f"{path}: transport settings are read from your own settings only, not from a shared file")
+        warnings.extend(_drop_unknown(values, path))
+        _merge(merged, values)
+        files.append(path)
+    for name, (section, key) in ENVIRONMENT.items():
+        if env.get(name):
+            _merge(merged, {section: {key: env[name]}})
+    return Settings(_convert(merged, files), tuple(files), tuple(warnings))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read ({str(error).splitlines()[0]})", "mend or remove it") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} is not a list of settings", "write `key: value` lines")
+    return values
+
+
+def _drop_unknown(values: dict[str, Any], path: Path, prefix: str = "") -> list[str]:
+    """Take out keys that are not known; say which, and what may have been meant."""
+    said = []
+    for key in list(values):
+        name = f"{prefix}{key}"
+        below = [k for k in HELP if k.startswith(name + ".")]
+        if name in HELP:
+            continue
+        if below and isinstance(values[key], dict):
+            said.extend(_drop_unknown(values[key], path, name + "."))
+            continue
+        del values[key]
+        near = difflib.get_close_matches(name, HELP, 1)
+        said.append(f"{path}: unknown setting {name}" + (f", did you mean {near[0]}?" if near else ""))
+    return said
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _convert(merged: dict[str, Any], files: list[Path]) -> Config:
+    try:
+        return msgspec.convert(merged, Config)
+    except msgspec.ValidationError as error:
+        names = " or ".join(str(f) for f in files)
+        raise ConfigError(f"{names}: {error}", "see `rekal config` for what each key takes") from None
