@@ -1,0 +1,140 @@
+"""llama.cpp through xllamacpp: an embedding server inside this process, reached through its own calls.
+
+The server insists on an address to listen on. Where the system has Unix sockets it gets one in a private directory, so
+no port is opened. Cutting needs token counts and matching needs token vectors; both exist only behind that address.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from rekal.embed.base import Vectors
+from rekal.embed.local import EngineFactory
+from rekal.embed.profiles import Profile
+from rekal.embed.quiet import silenced_stderr
+from rekal.errors import EngineError
+
+BATCH = 32  # texts a call: bounds the JSON that goes back and forth
+TIMEOUT = 120.0
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=TIMEOUT)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(TIMEOUT)
+        self.sock.connect(self._path)
+
+
+class _Server:
+    """One loaded model. Pooled and unpooled vectors take a server each."""
+
+    def __init__(self, profile: Profile, threads: int, pooling: str) -> None:
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads cost up to ten times on a busy machine
+        import xllamacpp  # type: ignore[import-untyped]
+
+        self._directory = tempfile.TemporaryDirectory(prefix="rekal-")
+        window = profile.max_tokens
+        params = xllamacpp.CommonParams()
+        params.model.path = str(profile.path)
+        params.embedding, params.warmup, params.n_parallel, params.verbosity = True, False, 1, -1
+        params.n_ctx = params.n_batch = params.n_ubatch = window
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        params.n_threads_http = 1
+        params.pooling_type = getattr(xllamacpp.llama_pooling_type, f"LLAMA_POOLING_TYPE_{pooling.upper()}")
+        if hasattr(socket, "AF_UNIX"):
+            params.hostnames = [str(Path(self._directory.name) / "s.sock")]
+        try:
+            with silenced_stderr():
+                self._server: Any = xllamacpp.Server(params)
+        except RuntimeError as error:
+            self._directory.cleanup()
+            raise EngineError(f"xllamacpp cannot load {profile.path} ({error})") from error
+        self._address: str = self._server.listening_address
+
+    def embeddings(self, texts: Sequence[str]) -> list[list[float]]:
+        answer = self._server.handle_embeddings({"input": list(texts), "model": "local"})
+        if "error" in answer:
+            raise EngineError(f"xllamacpp refused a text ({answer['error'].get('message', 'no reason given')})")
+        return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
+
+    def post(self, path: str, body: dict[str, object]) -> Any:
+        scheme, _, rest = self._address.partition("://")
+        connection = (
+            _UnixConnection(rest)
+            if scheme == "unix"
+            else http.client.HTTPConnection(urlsplit(self._address).netloc, timeout=TIMEOUT)
+        )
+        try:
+            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            data = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise EngineError(f"xllamacpp does not answer ({error})") from error
+        finally:
+            connection.close()
+        if response.status != http.client.OK:
+            raise EngineError(f"xllamacpp answered {response.status} to {path}")
+        return json.loads(data)
+
+    def close(self) -> None:
+        self._server = None
+        self._directory.cleanup()
+
+
+class XllamaEngine:
+    """See :class:`rekal.embed.local.Engine`."""
+
+    name = "xllamacpp"
+
+    def __init__(self, profile: Profile, threads: int) -> None:
+        self._profile, self._threads = profile, threads
+        self._pooled: _Server | None = _Server(profile, threads, profile.pooling)
+        self._unpooled: _Server | None = None
+
+    def _open(self) -> _Server:
+        if self._pooled is None:
+            raise EngineError("the embedding engine was closed")
+        return self._pooled
+
+    def count(self, text: str) -> int:
+        answer = self._open().post("/tokenize", {"content": text, "add_special": True})
+        return len(answer["tokens"])
+
+    def pooled(self, texts: Sequence[str]) -> Vectors:
+        server = self._open()
+        rows: list[list[float]] = []
+        for start in range(0, len(texts), BATCH):
+            rows += server.embeddings(texts[start : start + BATCH])
+        return np.asarray(rows, dtype=np.float32)
+
+    def tokens(self, text: str) -> Vectors:
+        self._open()
+        if self._unpooled is None:
+            self._unpooled = _Server(self._profile, self._threads, "none")
+        answer = self._unpooled.post("/embedding", {"input": [text], "embd_normalize": -1})
+        return np.asarray(answer[0]["embedding"], dtype=np.float32)
+
+    def close(self) -> None:
+        for server in (self._pooled, self._unpooled):
+            if server is not None:
+                server.close()
+        self._pooled = self._unpooled = None
+
+
+open_xllama: EngineFactory = XllamaEngine

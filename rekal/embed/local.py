@@ -1,0 +1,77 @@
+"""An embedder over a GGUF model on this machine: prefixes, cutting, pooling and scaling around a bare engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from rekal.embed.base import Vectors, unit_rows
+from rekal.embed.cut import clean, fit
+from rekal.embed.profiles import Profile, verify
+
+
+class Engine(Protocol):
+    """What llama.cpp does for us, behind either of its bindings. Texts given to it fit the model's window."""
+
+    name: str
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``, special tokens included."""
+
+    def pooled(self, texts: Sequence[str]) -> Vectors:
+        """One vector a text, ``[n, d]``, of any length."""
+
+    def tokens(self, text: str) -> Vectors:
+        """One vector a token of ``text``, ``[tokens, d]``, special tokens included."""
+
+    def close(self) -> None:
+        """Free the model."""
+
+
+class EngineFactory(Protocol):
+    """Opens an engine on a verified profile; EngineError when it cannot."""
+
+    def __call__(self, profile: Profile, threads: int) -> Engine: ...
+
+
+class LocalEmbedder:
+    """An :class:`rekal.embed.base.Embedder` over one engine. The weights are verified before they are opened."""
+
+    has_token_vectors = True
+
+    def __init__(self, profile: Profile, factory: EngineFactory, threads: int) -> None:
+        digest = verify(profile)
+        self._profile = profile
+        self._engine = factory(profile, threads)
+        # The engine is left out: both local engines give the same vectors (cosine > 0.999).
+        self.model_id = f"{profile.name}:{profile.stored_dim}:{digest[:12]}"
+        self.dim = profile.stored_dim
+
+    @property
+    def engine(self) -> str:
+        """Which binding answers, for messages."""
+        return self._engine.name
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dim), dtype=np.float32)
+        return self._pooled([self._fitted(self._profile.document_prefix, text) for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        row: Vectors = self._pooled([self._fitted(self._profile.query_prefix, text)])[0]
+        return row
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        return [unit_rows(self._engine.tokens(self._fitted("", text))[1:-1], self.dim) for text in texts]
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def _fitted(self, prefix: str, text: str) -> str:
+        return fit(prefix + clean(text), self._profile.max_tokens, self._engine.count)
+
+    def _pooled(self, texts: list[str]) -> Vectors:
+        rows = self._engine.pooled(texts)
+        return unit_rows(rows, self.dim) if self._profile.normalise else rows[:, : self.dim]

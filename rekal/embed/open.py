@@ -1,0 +1,63 @@
+"""Pick an engine and open a model with it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import Literal
+
+from rekal.embed.base import Embedder
+from rekal.embed.local import EngineFactory, LocalEmbedder
+from rekal.embed.profiles import DEFAULT, Profile
+from rekal.embed.remote import RemoteEmbedder
+from rekal.errors import EngineError
+
+EngineName = Literal["auto", "llama-cpp-python", "xllamacpp"]
+
+_MODULES = {"llama-cpp-python": "llama_cpp", "xllamacpp": "xllamacpp"}  # in order of preference
+
+
+def available_engines() -> list[str]:
+    """Local engines that are installed, the preferred one first. Imports none of them."""
+    return [name for name, module in _MODULES.items() if importlib.util.find_spec(module) is not None]
+
+
+def _factory(engine: str) -> EngineFactory:
+    if engine == "llama-cpp-python":
+        from rekal.embed.engine_llama import open_llama
+
+        return open_llama
+    from rekal.embed.engine_xllama import open_xllama
+
+    return open_xllama
+
+
+def open_local(profile: Profile = DEFAULT, engine: EngineName = "auto", threads: int | None = None) -> LocalEmbedder:
+    """Open ``profile`` on this machine, by default with half of its cores. EngineError when that cannot be done."""
+    installed = available_engines()
+    name = engine if engine != "auto" else next(iter(installed), "xllamacpp")
+    if name not in installed:
+        raise EngineError(
+            f"the embedding engine {name} is not installed",
+            "install the extra 'llama'" if name == "llama-cpp-python" else "reinstall rekal",
+        )
+    threads = threads or max(1, (os.cpu_count() or 2) // 2)
+    try:
+        return LocalEmbedder(profile, _factory(name), threads)
+    except ImportError as error:  # a broken build: found, but its libraries do not load
+        raise EngineError(f"the embedding engine {name} does not load ({error})", "reinstall it") from error
+
+
+def open_embedder(
+    profile: Profile = DEFAULT,
+    *,
+    engine: EngineName = "auto",
+    url: str | None = None,
+    model: str | None = None,
+    api_key: str | None = None,
+    timeout: float = 10.0,
+) -> Embedder:
+    """The embedder that the settings ask for: the endpoint when ``url`` is given, else ``profile`` on this machine."""
+    if url:
+        return RemoteEmbedder(url, model or profile.name, api_key, timeout)
+    return open_local(profile, engine)
