@@ -92,3 +92,9 @@ def test_terms_are_short_clean_and_survive_their_own_analysis(text: str) -> None
 @given(st.text(alphabet=st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, max_size=40))
 def test_no_word_of_letters_or_digits_is_ever_lost(word: str) -> None:
     assert tokens(word)
+
+
+@pytest.mark.parametrize("word", ["Running", "tests", "API", "getName", "x", "don't", "naïve", "E0432", "a" * 30])
+def test_punctuation_around_a_word_changes_nothing(word: str) -> None:
+    for dressed in (f"({word}),", f'"{word}"', f"`{word}`.", f"/{word}/", f"={word}=", f"**{word}**:"):
+        assert tokens(dressed) == tokens(word), dressed
