@@ -38,19 +38,12 @@ class Capture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool_output: Literal["none", "errors"] = "errors"
 
 
-class Allow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One kind of secret of the user's own."""
-
-    kind: str
-    pattern: str
-
-
 class Scrub(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How text is scrubbed."""
 
     email: Literal["keep", "redact", "pseudonym"] = "redact"
     ip: Literal["keep", "redact"] = "keep"
-    patterns: tuple[Allow, ...] = ()
+    patterns: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
 
 
@@ -100,7 +93,7 @@ HELP: Mapping[str, str] = {
     "capture.tool_output": "errors: keep the first 400 characters of what a failed call said; none: keep nothing",
     "scrub.email": "what becomes of e-mail addresses in text: keep, redact or pseudonym",
     "scrub.ip": "what becomes of public IP addresses in text: keep or redact",
-    "scrub.patterns": "further secrets: a list of {kind, pattern}, patterns are Python regular expressions",
+    "scrub.patterns": "further secrets: Python regular expressions; a group named `secret` marks the part to redact",
     "scrub.allow": "texts that are never secrets: regular expressions matched against the whole finding",
     "recall.strictness": "0 answers readily, 1 is silent readily; 0.5 is the calibrated cut",
     "recall.budget": "tokens of evidence printed, about",
@@ -112,7 +105,7 @@ HELP: Mapping[str, str] = {
     "transport.share": "full: whole sessions; distilled: commits and memories only; none. User's own file only",
     "transport.remotes": "remotes that memory may travel to and from. User's own file only",
     "transport.namespace": "heads: refs under refs/heads/rekal for hosts that refuse custom refs. User's own file only",
-    "transport.mainline": "the branch that work must be merged into before it leaves; empty: the remote's default branch",
+    "transport.mainline": "the branch work must be merged into before it leaves; empty: the remote's default",
 }
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {

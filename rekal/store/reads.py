@@ -84,7 +84,10 @@ def checkpoints(
     wanted = [str(row[0]) for row in rows]
     files = _files(con, wanted)
     ranges = _ranges(con, wanted)
-    return [Checkpoint(*row[:8], aware(row[8]), row[9], tuple(files[row[0]]), tuple(ranges[row[0]])) for row in rows]
+    return [
+        record(Checkpoint, (*row[:8], aware(row[8]), row[9], tuple(files[row[0]]), tuple(ranges[row[0]])))
+        for row in rows
+    ]
 
 
 def _files(con: Connection, wanted: Sequence[str]) -> dict[str, list[FileChange]]:

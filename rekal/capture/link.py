@@ -1,0 +1,159 @@
+"""Which turns led to which commit.
+
+A session that edited, through its agent's tools, a file that the commit changes is linked as ``edited``: two sessions
+at work at once are told apart by their files. When no session did (edits made through a shell leave no trace), the
+one session that was active shortly before the commit is linked as ``active``. Two such sessions are ambiguous: the
+commit is then left without a session and the reason is kept, because a wrong answer to "why is this line here" is
+worse than none.
+
+The range of turns starts after the previous checkpoint of the same session; an edit that waited for its commit while
+others went ahead pulls the start back to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import msgspec
+
+from rekal import ids
+from rekal.git import Commit
+from rekal.model import Checkpoint, Evidence, FileChange, SessionRange
+from rekal.store.columns import naive
+from rekal.store.ledger import Ledger
+
+# Commit times have whole seconds, so a turn of the same second may seem later than the commit it led to.
+_SLACK = timedelta(seconds=2)
+ACTIVE_WITHIN = timedelta(hours=4)
+EDIT_WITHIN = timedelta(days=30)
+
+NO_SESSION = "no session edited its files or was active before it"
+AMBIGUOUS = "several sessions were active and none of them edited its files"
+
+
+class CommitFacts(msgspec.Struct, frozen=True):
+    """All that linking wants to know of a commit; gathered before the store is opened."""
+
+    commit: Commit
+    changes: tuple[FileChange, ...]
+    patch_id: str | None
+    branch: str | None
+
+
+class Linked(msgspec.Struct, frozen=True):
+    """What came of one commit: its checkpoint, or why it has none."""
+
+    sha: str
+    checkpoint: Checkpoint | None
+    reason: str = ""
+
+
+def link(ledger: Ledger, facts: CommitFacts, author_email: str, *, backfill: bool = False) -> Linked:
+    """Link a commit to the sessions that made it and store the checkpoint. Inside a transaction."""
+    sha = facts.commit.sha
+    ranges, reason = _ranges(ledger, facts, backfill=backfill)
+    if not ranges:
+        if not ledger.has_checkpoint(ids.checkpoint_id(sha, author_email)):
+            ledger.add_uncovered(sha, reason)
+        return Linked(sha, None, reason)
+    checkpoint = _checkpoint(facts, author_email, ranges)
+    ledger.add_checkpoint(checkpoint)
+    ledger.con.execute("DELETE FROM uncovered_commits WHERE git_sha = ?", [sha])
+    return Linked(sha, checkpoint)
+
+
+def _checkpoint(facts: CommitFacts, author_email: str, ranges: Sequence[SessionRange]) -> Checkpoint:
+    commit = facts.commit
+    return Checkpoint(
+        id=ids.checkpoint_id(commit.sha, author_email),
+        git_sha=commit.sha,
+        author_email=author_email,
+        tree_sha=commit.tree,
+        patch_id=facts.patch_id,
+        parent_sha=commit.parents[0] if commit.parents else None,
+        branch=facts.branch,
+        subject=commit.subject,
+        committed_at=commit.committed_at,
+        files=facts.changes,
+        sessions=tuple(ranges),
+    )
+
+
+def _ranges(ledger: Ledger, facts: CommitFacts, *, backfill: bool) -> tuple[list[SessionRange], str]:
+    edited = edited_ranges(ledger, facts, "backfill" if backfill else "edited")
+    if edited:
+        return edited, ""
+    if backfill:
+        return [], NO_SESSION  # what was active months ago is a guess
+    active = _active(ledger, facts)
+    if len(active) > 1:
+        return [], AMBIGUOUS
+    return [SessionRange(s, first, last, "active") for s, first, last in active], NO_SESSION
+
+
+def edited_ranges(ledger: Ledger, facts: CommitFacts, evidence: Evidence = "edited") -> list[SessionRange]:
+    """The turns of each session that edited files of this commit, as far as no earlier checkpoint has them."""
+    return [_range(ledger, facts, session, first, evidence) for session, first in _edited(ledger, facts)]
+
+
+def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
+    """Sessions with an edit of a changed file that no earlier checkpoint of theirs accounts for, and its first turn.
+
+    A sub-agent's edit counts for its parent too: the parent asked for it.
+    """
+    paths = [p for change in facts.changes for p in (change.path, change.old_path) if p]
+    when = facts.commit.committed_at
+    rows = ledger.con.execute(
+        """SELECT c.session_id, min(c.turn_seq), any_value(s.parent_id)
+           FROM edits e
+           JOIN tool_calls c ON c.session_id = e.session_id AND c.seq = e.tool_call_seq
+           JOIN sessions s ON s.id = e.session_id
+           WHERE s.origin = 'local' AND e.path IN (SELECT unnest($paths::VARCHAR[]))
+             AND (c.occurred_at IS NULL OR c.occurred_at BETWEEN $since AND $until)
+             AND NOT EXISTS (
+                SELECT 1 FROM checkpoint_sessions k JOIN files_touched f ON f.checkpoint_id = k.checkpoint_id
+                WHERE k.session_id = e.session_id AND f.path = e.path
+                  AND c.turn_seq BETWEEN k.first_seq AND k.last_seq)
+           GROUP BY c.session_id ORDER BY c.session_id""",
+        {"paths": paths, "since": naive(when - EDIT_WITHIN), "until": naive(when + _SLACK)},
+    ).fetchall()
+    found = {str(session): max(int(first), 0) for session, first, _ in rows}
+    parents = sorted({str(parent) for _, _, parent in rows if parent} - set(found))
+    stored = [p for p in parents if _has_turns(ledger, p)]
+    return [*found.items(), *((p, _after_last(ledger, p)) for p in stored)]
+
+
+def _has_turns(ledger: Ledger, session_id: str) -> bool:
+    return ledger.con.execute("SELECT 1 FROM turns WHERE session_id = ? LIMIT 1", [session_id]).fetchone() is not None
+
+
+def _after_last(ledger: Ledger, session_id: str) -> int:
+    row = ledger.con.execute(
+        "SELECT coalesce(max(last_seq), -1) + 1 FROM checkpoint_sessions WHERE session_id = ?", [session_id]
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _range(ledger: Ledger, facts: CommitFacts, session_id: str, edit: int, evidence: Evidence) -> SessionRange:
+    row = ledger.con.execute(
+        """SELECT coalesce(max(seq), 0) FROM turns
+           WHERE session_id = ? AND (occurred_at IS NULL OR occurred_at <= ?)""",
+        [session_id, naive(facts.commit.committed_at + _SLACK)],
+    ).fetchone()
+    last = max(int(row[0]) if row else 0, edit)
+    return SessionRange(session_id, min(_after_last(ledger, session_id), edit, last), last, evidence)
+
+
+def _active(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int, int]]:
+    """Top-level sessions with turns since their last checkpoint, the newest of them shortly before the commit."""
+    when = facts.commit.committed_at
+    rows = ledger.con.execute(
+        """WITH done AS (SELECT session_id, max(last_seq) AS seq FROM checkpoint_sessions GROUP BY session_id)
+           SELECT t.session_id, min(t.seq), max(t.seq)
+           FROM turns t JOIN sessions s ON s.id = t.session_id LEFT JOIN done d ON d.session_id = t.session_id
+           WHERE s.origin = 'local' AND s.parent_id IS NULL AND t.seq > coalesce(d.seq, -1) AND t.occurred_at <= $until
+           GROUP BY t.session_id HAVING max(t.occurred_at) >= $since ORDER BY t.session_id""",
+        {"since": naive(when - ACTIVE_WITHIN), "until": naive(when + _SLACK)},
+    ).fetchall()
+    return [(str(session), int(first), int(last)) for session, first, last in rows]

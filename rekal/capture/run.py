@@ -1,0 +1,216 @@
+"""One capture: what is new in the transcripts and in git goes into the store.
+
+This is what the hook's worker runs, and ``rekal checkpoint``. Under the writer's lock: look at the spool, read the
+sources that changed, then open the store and append everything in one transaction (a long back-fill: one a batch).
+Events leave the spool after their transaction is in, so a worker that dies loses nothing: the next one repeats it, and
+what was stored already is known by its ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from rekal.agents.base import Adapter, Source
+from rekal.capture import sweep
+from rekal.capture.facts import facts_reader
+from rekal.capture.link import CommitFacts, Linked, link
+from rekal.capture.rewrite import carry_over
+from rekal.errors import GitError, StoreDamaged
+from rekal.git import Repo
+from rekal.ids import checkpoint_id
+from rekal.model import Checkpoint, Rewrite
+from rekal.store import sources, spool
+from rekal.store.layout import Layout
+from rekal.store.ledger import Ledger, open_ledger, quarantine
+from rekal.store.locks import exclusive
+
+Progress = Callable[[int, int], None]
+
+
+class Captured(msgspec.Struct, frozen=True):
+    """What one capture did."""
+
+    sessions: int = 0
+    turns: int = 0
+    calls: int = 0
+    sources: int = 0
+    linked: tuple[Linked, ...] = ()
+    carried: tuple[Checkpoint, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def checkpoints(self) -> int:
+        """How many commits got a checkpoint."""
+        return sum(1 for one in self.linked if one.checkpoint) + len(self.carried)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be written besides sessions."""
+
+    commits: tuple[CommitFacts, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    recalls: tuple[spool.RecallEvent, ...] = ()
+    backfill: bool = False
+
+
+def capture(
+    layout: Layout,
+    repo: Repo,
+    job: sweep.Job,
+    *,
+    since: datetime | None = None,
+    link_head: bool = False,
+    wait: float = 60.0,
+    progress: Progress | None = None,
+) -> Captured:
+    """Capture now. ``since`` makes it a back-fill: sources changed after it, linked to the commits made after it.
+
+    ``link_head`` links HEAD too when it has no checkpoint yet (a capture by hand after hooks were off).
+    """
+    with exclusive(layout.lock, wait=wait, purpose="capturing"):
+        warnings: list[str] = []
+        known = _known_sources(layout, warnings)
+        todo = sweep.changed(job, {key: (s.size, s.mtime_ns) for key, s in known.items()})
+        if since is not None:
+            todo = sweep.since(todo, since)
+        spooled = spool.read(layout.spool)
+        if spooled.broken:
+            warnings.append(f"{spooled.broken} unreadable events were moved to {layout.spool / 'broken'}")
+        plan = _plan(layout, repo, job, spooled.events, since=since, link_head=link_head)
+        if not todo and plan == Plan():
+            spool.done(spooled.files)
+            return Captured(warnings=tuple(warnings))
+        captured = _write(layout, repo, job, todo, known, plan, warnings, progress)
+        spool.done(spooled.files)
+        return captured
+
+
+def _known_sources(layout: Layout, warnings: list[str]) -> dict[str, sources.SourceState]:
+    if not layout.data.exists():
+        return {}
+    try:
+        with open_ledger(layout.data, read_only=True) as ledger:
+            return sources.states(ledger.con)
+    except StoreDamaged as error:
+        damage = quarantine(layout.data, datetime.now(UTC))
+        warnings.append(
+            f"{error.message}; it was moved to {damage.moved_to.name} and the transcripts still on this machine are "
+            "captured again; for older and teammates' sessions put back a backup or run `rekal sync`"
+        )
+        return {}
+
+
+def _plan(
+    layout: Layout,
+    repo: Repo,
+    job: sweep.Job,
+    events: Sequence[spool.Event],
+    *,
+    since: datetime | None,
+    link_head: bool,
+) -> Plan:
+    shas = [event.sha for event in events if isinstance(event, spool.CommitEvent)]
+    if since is not None:
+        shas = [*repo.commits_since(since), *shas]
+    head = repo.head() if link_head else None
+    if head and not _has_checkpoint(layout, head, job.author.email):
+        shas.append(head)
+    facts = facts_reader(repo, job.scrubber)
+    rewrites = tuple(
+        Rewrite(old, new, event.how)
+        for event in events
+        if isinstance(event, spool.RewriteEvent)
+        for old, new in event.pairs
+    )
+    found = [f for f in map(facts, dict.fromkeys(shas)) if f is not None]
+    found.sort(key=lambda f: (f.commit.committed_at, shas.index(f.commit.sha)))
+    recalls = tuple(event for event in events if isinstance(event, spool.RecallEvent))
+    return Plan(tuple(found), rewrites, recalls, backfill=since is not None)
+
+
+def _has_checkpoint(layout: Layout, sha: str, email: str) -> bool:
+    if not layout.data.exists():
+        return False
+    with open_ledger(layout.data, read_only=True) as ledger:
+        return ledger.has_checkpoint(checkpoint_id(sha, email))
+
+
+def _write(
+    layout: Layout,
+    repo: Repo,
+    job: sweep.Job,
+    todo: Sequence[tuple[Adapter, Source]],
+    known: Mapping[str, sources.SourceState],
+    plan: Plan,
+    warnings: list[str],
+    progress: Progress | None,
+) -> Captured:
+    total = Captured()
+    done = 0
+    groups = list(sweep.batches(todo)) or [[]]
+    for number, batch in enumerate(groups, start=1):
+        readings = []
+        for adapter, source in batch:
+            readings.append(sweep.read(job, adapter, source, known.get(source.key)))
+            done += 1
+            if progress:
+                progress(done, len(todo))
+        warnings.extend(r.warning for r in readings if r.warning)
+        with open_ledger(layout.data, read_only=False, wait=30.0, create=True) as ledger, ledger.transaction():
+            total = _append(ledger, readings, total)
+            if number == len(groups):
+                total = _finish(ledger, repo, job, plan, total)
+    return msgspec.structs.replace(total, warnings=tuple(warnings))
+
+
+def _append(ledger: Ledger, readings: Sequence[sweep.Reading], total: Captured) -> Captured:
+    sessions, turns, calls = total.sessions, total.turns, total.calls
+    for reading in readings:
+        for session in reading.sessions:
+            appended = ledger.append(session)
+            sessions += bool(appended.turns or appended.calls)
+            turns += appended.turns
+            calls += appended.calls
+        sources.save(ledger.con, reading.state)
+    return msgspec.structs.replace(
+        total, sessions=sessions, turns=turns, calls=calls, sources=total.sources + len(readings)
+    )
+
+
+def _finish(ledger: Ledger, repo: Repo, job: sweep.Job, plan: Plan, total: Captured) -> Captured:
+    for event in plan.recalls:
+        for session_id in event.session_ids:
+            ledger.add_recall_edge(event.edge, session_id, event.query, event.at)
+    renamed = {rewrite.new_sha for rewrite in plan.rewrites}
+    linked = [
+        link(ledger, facts, job.author.email, backfill=plan.backfill)
+        for facts in plan.commits
+        # An amended commit has its sessions carried over; linked afresh it would count as one without.
+        if facts.commit.sha not in renamed
+    ]
+    carried = carry_over(ledger, plan.rewrites, facts_reader(repo, job.scrubber)) if plan.rewrites else []
+    return msgspec.structs.replace(total, linked=tuple(linked), carried=tuple(carried))
+
+
+def wait_for_rebase(repo: Repo, pause: Callable[[float], None], limit: float = 30.0) -> bool:
+    """Whether no rebase is under way. git runs post-rewrite before it removes the rebase's state, so look for a while.
+
+    False leaves everything in the spool for the worker that the rebase's end starts.
+    """
+    waited = 0.0
+    while _rebasing(repo):
+        if waited >= limit:
+            return False
+        pause(0.1)
+        waited += 0.1
+    return True
+
+
+def _rebasing(repo: Repo) -> bool:
+    try:
+        return repo.rebasing()
+    except GitError:
+        return False

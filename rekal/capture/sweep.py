@@ -1,0 +1,123 @@
+"""Read what is new in the agents' transcripts.
+
+A source whose size and time did not move costs one ``stat``. A changed one is parsed, matched to the repository and
+scrubbed before the store is opened; the store is then open for the milliseconds that the append takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from rekal.agents.base import Adapter, Parsed, Resume, Source, Where
+from rekal.capture.belongs import belongs_here, excluded, localise
+from rekal.config import Exclude
+from rekal.errors import SourceError
+from rekal.model import Author, Session, Transcript
+from rekal.scrub import Scrubber
+from rekal.store.sources import SourceState
+
+BATCH_BYTES = 32 << 20
+"""A batch is one transaction: what an interrupted back-fill loses at most."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """Everything a sweep needs that does not change while it runs."""
+
+    where: Where
+    adapters: Sequence[Adapter]
+    scrubber: Scrubber
+    author: Author
+    exclude: Exclude = msgspec.field(default_factory=Exclude)
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One source read: the sessions for the store and where to go on next time."""
+
+    state: SourceState
+    sessions: tuple[Session, ...] = ()
+    warning: str | None = None
+
+
+def changed(job: Job, known: Mapping[str, tuple[int, int]]) -> list[tuple[Adapter, Source]]:
+    """Sources whose revision is not the known one, oldest first: an original comes before its copies."""
+    found = [
+        (adapter, source)
+        for adapter in job.adapters
+        for source in adapter.discover(job.where)
+        if known.get(source.key) != (source.size, source.mtime_ns)
+    ]
+    return sorted(found, key=lambda pair: (pair[1].mtime_ns, pair[1].key))
+
+
+def since(sources: Sequence[tuple[Adapter, Source]], when: datetime) -> list[tuple[Adapter, Source]]:
+    """Those of the sources that changed after ``when``. A database has no time of its own and is always included."""
+    limit = int(when.timestamp() * 1e9)
+    return [(a, s) for a, s in sources if "#" in s.key or s.mtime_ns >= limit]
+
+
+def batches(sources: Sequence[tuple[Adapter, Source]]) -> Iterator[list[tuple[Adapter, Source]]]:
+    """Cut the work into transactions of about :data:`BATCH_BYTES` of transcript."""
+    batch: list[tuple[Adapter, Source]] = []
+    size = 0
+    for adapter, source in sources:
+        batch.append((adapter, source))
+        size += source.size
+        if size >= BATCH_BYTES or len(batch) >= 200:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def read(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> Reading:
+    """Read one source. A source that cannot be read is a warning and is not tried again until it changes."""
+    resume = Resume(state.offset, state.prefix_hash) if state and state.belongs and state.offset else None
+    try:
+        parsed = adapter.parse(source, resume, job.where)
+    except SourceError as error:
+        failed = SourceState(
+            source.key, source.agent, source.size, source.mtime_ns, error=job.scrubber.text(str(error))
+        )
+        return Reading(failed, warning=f"{source.agent}: {failed.error}")
+    known = state is not None and state.belongs and state.session_id is not None
+    mine = [t for t in parsed.transcripts if known or belongs_here(t, job.where.roots)]
+    kept = [t for t in mine if not excluded(t, job.where.roots, job.exclude)]
+    sessions = tuple(_scrubbed(job, t) for t in kept)
+    return Reading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
+
+
+def _scrubbed(job: Job, transcript: Transcript) -> Session:
+    return job.scrubber.session(localise(transcript, job.where.roots, job.exclude), job.author)
+
+
+def _state(
+    source: Source, old: SourceState | None, parsed: Parsed, sessions: Sequence[Session], *, belongs: bool
+) -> SourceState:
+    # A source of another repository is read from its beginning when it grows: it may have moved in by then.
+    offset = parsed.offset if belongs else 0
+    carried = old if old and belongs and not parsed.restarted and parsed.offset else None
+    drift = dict(carried.drift) if carried else {}
+    for kind, count in parsed.drift.items():
+        drift[kind] = drift.get(kind, 0) + count
+    owner = sessions[0].id if sessions else (old.session_id if old else None)
+    return SourceState(
+        source=source.key,
+        agent=source.agent,
+        size=source.size,
+        mtime_ns=source.mtime_ns,
+        offset=offset,
+        prefix_hash=parsed.prefix_hash if belongs else "",
+        session_id=owner,
+        belongs=belongs,
+        skipped_bytes=parsed.skipped_bytes + (carried.skipped_bytes if carried else 0),
+        drift=drift,
+    )
+
+
+def where_for(home: Path, roots: Sequence[Path], env: Mapping[str, str], platform: str) -> Where:
+    """Where to look, from what the command line knows."""
+    return Where(home, tuple(root.resolve() for root in roots), env, platform)

@@ -1,0 +1,98 @@
+"""What every verb starts from: the repository, its store, the settings. The only reader of the environment."""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from rekal import config
+from rekal.agents import registry
+from rekal.capture import sweep
+from rekal.errors import NotInitialised
+from rekal.git import Repo, find_repo
+from rekal.scrub import Scrubber
+from rekal.scrub.rules import Rules
+from rekal.store.layout import Layout
+
+
+class App(msgspec.Struct, frozen=True, dict=True):
+    """One invocation."""
+
+    repo: Repo
+    home: Path
+    env: Mapping[str, str]
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """Paths of the store."""
+        return Layout(self.repo.store_dir)
+
+    @functools.cached_property
+    def settings(self) -> config.Settings:
+        """The merged settings."""
+        return config.load(self.layout.config, self.env, self.home, self.layout.run / "config.yml")
+
+    @property
+    def config(self) -> config.Config:
+        """The merged settings' values."""
+        return self.settings.config
+
+    def require_store(self) -> None:
+        """Raise :class:`NotInitialised` where ``rekal init`` was not run."""
+        if not self.layout.directory.is_dir():
+            raise NotInitialised("this repository has no rekal store", "run `rekal init` first")
+
+    @functools.cached_property
+    def scrubber(self) -> Scrubber:
+        """The one choke point, under this store's rules."""
+        rules = self.config.scrub
+        return Scrubber(
+            Rules(
+                homes=(str(self.home),),
+                username=_username(),
+                salt=self._salt(),
+                email=rules.email,
+                ip=rules.ip,
+                custom=rules.patterns,
+                allow=rules.allow,
+                tool_output=self.config.capture.tool_output,
+            )
+        )
+
+    def _salt(self) -> str:
+        """The store's own secret for pseudonyms: it lives beside the ledger and never leaves."""
+        path = self.layout.run / "salt"
+        try:
+            return path.read_text(encoding="ascii")
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(os.urandom(16).hex(), encoding="ascii")
+            return path.read_text(encoding="ascii")
+
+    def job(self) -> sweep.Job:
+        """A capture's unchanging part."""
+        chosen = self.config.capture
+        return sweep.Job(
+            where=sweep.where_for(self.home, self.repo.worktrees(), self.env, config.platform()),
+            adapters=registry.load(chosen.agents),
+            scrubber=self.scrubber,
+            author=self.repo.author(),
+            exclude=chosen.exclude,
+        )
+
+
+def _username() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
+
+
+def here() -> App:
+    """The app of the repository around the current directory. Raises :class:`rekal.errors.NoRepository`."""
+    return App(find_repo(Path.cwd()), Path.home(), config.environment())

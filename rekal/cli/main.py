@@ -1,0 +1,123 @@
+"""The command line: finds the verb, imports only its file, reports errors in one sentence.
+
+A first word that is no verb starts a question: ``rekal "why is the queue in Postgres"`` is ``rekal recall``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from rekal import __version__
+from rekal.cli.names import HIDDEN, VERBS
+from rekal.errors import INTERRUPTED, USAGE, RekalError
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in VERBS if name not in HIDDEN]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = VERBS.get(cmd_name)
+        if module is None:
+            return None
+        command = import_module(f"rekal.cli.{module}").command
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS:
+            return super().resolve_command(ctx, ["recall", *args])
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, _summary(self, ctx, name)) for name in self.list_commands(ctx)])
+
+
+def _summary(group: Verbs, ctx: click.Context, name: str) -> str:
+    command = group.get_command(ctx, name)
+    return command.get_short_help_str(100) if command else ""
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "ignore_unknown_options": False},
+)
+@click.version_option(__version__, prog_name="rekal", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Memory for coding agents that lives in git.
+
+    A question that is no verb is recalled: rekal "why is the queue in Postgres".
+    """
+
+
+def run(args: Sequence[str]) -> int:
+    """Run the command line and return the exit code."""
+    _survive_any_locale()
+    return guarded(lambda: cli.main(args=list(args), prog_name="rekal", standalone_mode=False))
+
+
+def guarded(action: Callable[[], object]) -> int:
+    """Run ``action``; whatever goes wrong becomes one sentence on stderr and the documented exit code."""
+    try:
+        result = action()
+        sys.stdout.flush()
+    except RekalError as error:
+        say(str(error))
+        return error.exit_code
+    except click.ClickException as error:
+        say(error.format_message())
+        return USAGE
+    except (KeyboardInterrupt, click.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left (`rekal log | head`); keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except OSError as error:
+        say(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        return 4
+    except Exception:  # noqa: BLE001 - the last line of defence: a bug is reported, never thrown at the user
+        say(f"unexpected error, this is a bug; details are in {_report()}")
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def say(message: str) -> None:
+    """One line on stderr."""
+    click.echo(f"rekal: {message}", err=True)
+
+
+def _survive_any_locale() -> None:
+    """A terminal that cannot show a character gets a stand-in, not an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+def _report() -> str:
+    """Write the traceback where the user can paste it from. Frames only: values might hold what must not be stored."""
+    error = sys.exception()
+    text = "".join(traceback.format_tb(error.__traceback__)) if error else ""
+    versions = f"rekal {__version__}, Python {sys.version.split()[0]}, {sys.platform}"
+    body = f"{versions}\n\n```\n{text}{type(error).__name__}\n```\n"
+    for directory in (Path.cwd() / ".rekal" / "run", Path(os.environ.get("TMPDIR", "/tmp"))):
+        with contextlib.suppress(OSError):
+            path = directory / "rekal-error.md"
+            path.write_text(body, encoding="utf-8")
+            return str(path)
+    click.echo(body, err=True)
+    return "the lines above"

@@ -1,0 +1,24 @@
+"""Which file implements which verb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+VERBS: Mapping[str, str] = {
+    "init": "init",
+    "recall": "recall",
+    "show": "show",
+    "find": "find",
+    "log": "log",
+    "query": "query",
+    "status": "status",
+    "checkpoint": "checkpoint",
+    "index": "index",
+    "scrub": "scrub",
+    "config": "config",
+    "clean": "clean",
+    "version": "version",
+    "_worker": "worker",
+}
+
+HIDDEN = frozenset({"_worker"})
