@@ -197,6 +197,24 @@ class Tombstone(msgspec.Struct, frozen=True):
     origin: str = LOCAL
 
 
+class MemoryEvent(msgspec.Struct, frozen=True):
+    """One entry of the memory log. ``payload`` is JSON text whose shape depends on ``kind``.
+
+    ``source`` says what it rests on: ``<session>#<turn>``, a commit, a file or an import.
+    """
+
+    id: str
+    memory_id: str
+    kind: str
+    payload: str
+    actor: str
+    actor_type: str
+    occurred_at: datetime
+    recorded_at: datetime
+    source: str | None = None
+    origin: str = LOCAL
+
+
 class Author(msgspec.Struct, frozen=True):
     """Whose sessions these are: git's ``user.name`` and ``user.email``."""
 
