@@ -187,11 +187,11 @@ class Reader:
             value = msgspec.json.decode(raw)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return self._decode_odd(begin, raw)
-        self._give_up_tail(begin)
-        if isinstance(value, dict):
+        # An indented object is part of the record that a client or an exporter spread over several lines.
+        if isinstance(value, dict) and value and not (self._tail and raw[:1].isspace()):
+            self._give_up_tail(begin)
             return [value]
-        self.skipped_bytes += len(raw)
-        return []
+        return self._decode_odd(begin, raw)
 
     def _give_up_tail(self, resume_at: int | None = None) -> None:
         """Count an unfinished record as lost: what follows it is a record of its own."""
@@ -217,7 +217,8 @@ class Reader:
 
     def _join(self, text: str) -> list[Record] | None:
         """Add a line to the unfinished record; None when it is better read on its own."""
-        if (alone := _scan(text)).records and not alone.skipped:
+        alone = _scan(text)
+        if any(alone.records) and not alone.skipped and not text[:1].isspace():
             return None
         length = sum(map(len, self._tail)) + len(text)
         if length > MAX_LINE or self._attempts > _RETRY_BUDGET:

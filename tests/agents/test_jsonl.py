@@ -43,7 +43,10 @@ def path(tmp_path: Path) -> Path:
         ),
         pytest.param(b'{"a":"x\ny"}{"b":1}\n', [{"a": "x\ny"}, {"b": 1}], 0, id="raw newline, then glued"),
         pytest.param(b'{\n  "a": {\n    "b": 1\n  }\n}\n', [{"a": {"b": 1}}], 0, id="indented"),
-        pytest.param(b'nonsense\n{"a":1}\n[1,2]\n7\n', [{"a": 1}], 17, id="no record at all"),
+        pytest.param(
+            b'{"a": [\n1\n,\n"x"\n,\n{}\n,\n {"b":1}\n]\n}\n', [{"a": [1, "x", {}, {"b": 1}]}], 0, id="one value a line"
+        ),
+        pytest.param(b'nonsense\n{"a":1}\n[1,2]\n7\n', [{"a": 1}], 15, id="no record at all"),
         pytest.param(b'{"a":"\\ud83d"}\n', [{"a": "\ufffd"}], 0, id="lone surrogate"),
         pytest.param(b'{"\\udc00":["\\ud83d\\ude00"]}\n', [{"\ufffd": ["\U0001f600"]}], 0, id="surrogate in a key"),
         pytest.param(b'{"a":"\xff"}\n', [{"a": "\ufffd"}], 0, id="not UTF-8"),
