@@ -1,0 +1,105 @@
+"""Everything that `rekal init` and `rekal clean` do to the user's repository besides the store itself.
+
+:func:`install` and :func:`uninstall` may be run any number of times, also after one that was interrupted. After both,
+the repository's files, hooks, configuration and `info/exclude` are byte for byte as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from rekal.git import Repo
+from rekal.install import exclude, hooks, lines, skill
+from rekal.install.hooks import Hook
+from rekal.install.manifest import Journal
+
+__all__ = ["Hook", "Installed", "Removed", "install", "repair", "uninstall"]
+
+
+class Installed(msgspec.Struct, frozen=True):
+    """What is in place now. ``lines`` are files relative to the work tree; ``notes`` are sentences for the user."""
+
+    hooks: tuple[Hook, ...]
+    lines: tuple[str, ...] = ()
+    skill: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """What was taken away, and sentences about what was left."""
+
+    hooks: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    skill: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def install(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_only: bool = False) -> Installed:
+    """Install hooks, instruction lines for ``agents`` (adapter names) and, with ``claude`` among them, the skill.
+
+    ``executable`` is the absolute path of ``rekal``, written into the hooks. Raises :class:`rekal.errors.Refused`, with
+    nothing changed, when git takes post-commit from a tracked file or from a directory that cannot be written.
+    """
+    hooks.plan(repo)
+    for name in ("spool", "run"):
+        (repo.store_dir / name).mkdir(parents=True, exist_ok=True)
+    journal = Journal(repo.root)
+    exclude.add(repo, journal)
+    _point_to_root(repo, journal)
+    put = hooks.install(repo, executable, journal)
+    notes = list(dict.fromkeys(hook.note for hook in put if hook.note))
+    tree = None if hooks_only else _tree(repo)
+    if tree is None:
+        return Installed(put, notes=tuple(notes))
+    wanted = tuple(agents)
+    held, trouble = lines.install(repo, tree, wanted, journal)
+    skilled = None
+    if "claude" in wanted:
+        problem = skill.install(repo, tree, journal)
+        skilled = None if problem else skill.NAME
+        trouble += [problem] if problem else []
+    return Installed(put, tuple(held), skilled, (*notes, *trouble))
+
+
+def repair(repo: Repo, executable: Path) -> bool:
+    """Put back hooks that another program wrote over or removed. Returns whether any had to be.
+
+    Cheap when all is well: a few small reads and two git calls a work tree.
+    """
+    if all(hook.status in ("installed", "refused") for hook in hooks.state(repo, executable)):
+        return False
+    hooks.install(repo, executable, Journal(repo.root))
+    return True
+
+
+def uninstall(repo: Repo) -> Removed:
+    """Undo :func:`install`, or as much of it as was done. The caller removes ``.rekal`` itself, afterwards."""
+    journal = Journal(repo.root)
+    tree = _tree(repo)
+    skilled = skill.uninstall(tree, journal) if tree else None
+    cleaned = lines.uninstall(tree, journal) if tree else []
+    removed, notes = hooks.uninstall(repo, journal)
+    _pointer(repo).unlink(missing_ok=True)
+    exclude.remove(repo, journal)
+    journal.prune()
+    return Removed(tuple(removed), tuple(cleaned), skilled, tuple(notes))
+
+
+def _tree(repo: Repo) -> Path | None:
+    """The work tree whose instruction files are ours to mark: the main one, or of a bare repository the current one."""
+    if not repo.bare:
+        return repo.root
+    return None if repo.worktree == repo.root else repo.worktree
+
+
+def _pointer(repo: Repo) -> Path:
+    return repo.common_dir / "rekal-root"
+
+
+def _point_to_root(repo: Repo, journal: Journal) -> None:
+    """Tell hooks in linked work trees where the main one is, when it is not where its git directory is."""
+    if repo.root not in (repo.common_dir, repo.common_dir.parent):
+        _pointer(repo).write_text(f"{repo.root}\n", "utf-8", "surrogateescape")

@@ -1,0 +1,61 @@
+"""Small careful file operations that the rest of this room is made of."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+
+def read(path: Path) -> bytes:
+    """The file's bytes; nothing when there is no such file or it cannot be read."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
+        return b""
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.rekal-new")
+
+
+def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write ``path`` in one step, so that nobody sees half of it. A link stays a link: its target is written.
+
+    ``mode`` is the new file's; without it an existing file keeps its own.
+    """
+    target = path.resolve()
+    temporary = _temporary(target)
+    temporary.write_bytes(data)
+    if mode is not None:
+        temporary.chmod(mode)
+    elif target.exists():
+        shutil.copymode(target, temporary)
+    temporary.replace(target)
+
+
+def sweep(path: Path) -> None:
+    """Remove what an interrupted :func:`replace` left beside ``path``."""
+    _temporary(path.resolve()).unlink(missing_ok=True)
+
+
+def duplicate(path: Path, copy: Path) -> None:
+    """Give a file or link a second name, replacing what had it; the original stays where it is."""
+    copy.unlink(missing_ok=True)
+    if path.is_symlink():
+        copy.symlink_to(path.readlink())
+        return
+    try:
+        copy.hardlink_to(path)
+    except OSError:  # a file system without hard links
+        shutil.copy2(path, copy)
+
+
+def exists(path: Path) -> bool:
+    """Whether something has this name, a dangling link included."""
+    return os.path.lexists(path)
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether both are there with the same bytes."""
+    return exists(one) and exists(other) and read(one) == read(other)

@@ -1,0 +1,231 @@
+"""Our four git hooks: put them where git looks, keep what stood there and run it as before, put it back afterwards."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rekal.errors import Refused
+from rekal.git import Repo
+from rekal.install import chain, exclude, files, places
+from rekal.install.manifest import Journal
+from rekal.install.places import Place, Slot
+
+_PACKAGED = Path(__file__).parents[1] / "_hooks"
+_CHECKOUT = Path(__file__).parents[2] / "hooks"
+
+Status = Literal["installed", "outdated", "missing", "displaced", "refused"]
+
+
+class Hook(msgspec.Struct, frozen=True):
+    """One hook of ours. ``path`` is our file, ``chained`` the one that stood there, ``note`` what the user should know.
+
+    ``displaced``: another program wrote over ours since. ``refused``: a tracked file stands there.
+    """
+
+    name: str
+    path: Path | None
+    status: Status
+    chained: Path | None = None
+    note: str | None = None
+
+
+def render(name: str, executable: Path, chained: Path) -> bytes:
+    """The text of hook ``name`` that starts ``executable`` and runs ``chained`` where that exists."""
+    source = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+    text = (source / name).read_text("utf-8").replace("@COMMON@", (source / "common.sh").read_text("utf-8"))
+    values = {
+        "@ID@": places.ID,
+        "@CHAINED@": chain.body(chained, name),
+        "@HAS_CHAINED@": chain.condition(chained, name),
+        "@REKAL@": shlex.quote(os.fspath(executable)),
+    }
+    for mark, value in values.items():
+        text = text.replace(mark, value)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def plan(repo: Repo) -> list[tuple[Place, Slot]]:
+    """Where each hook goes. Raises :class:`Refused` when post-commit cannot be had without changing a tracked file."""
+    slots = [(place, places.slot(repo, place, name)) for place in places.places(repo) for name in places.NAMES]
+    for place, slot in slots:
+        if slot.path is None and slot.name == "post-commit":
+            raise Refused(
+                f"git takes its hooks from {place.directory}, where post-commit is a tracked file",
+                f"add this line to it and run `rekal init` again: {slot.line}",
+            )
+        if place.kind == "shared" and not _writable(place.directory):
+            raise Refused(
+                f"git takes its hooks from {place.directory}, which cannot be written",
+                f"`git config --local core.hooksPath {repo.common_dir / 'hooks'}` gives this repository its own",
+            )
+    return slots
+
+
+def _writable(directory: Path) -> bool:
+    nearest = next(p for p in (directory, *directory.parents) if p.exists())
+    return os.access(nearest, os.W_OK)
+
+
+def install(repo: Repo, executable: Path, journal: Journal) -> tuple[Hook, ...]:
+    """Install or upgrade all hooks. Raises :class:`Refused` before anything is changed."""
+    slots = plan(repo)
+    for place in {place.directory: place for place, _ in slots}.values():
+        if place.kind == "shared":
+            _register(place.directory, repo.root, journal)
+    return tuple(_put(repo, slot, executable, journal) for _, slot in slots)
+
+
+def _put(repo: Repo, slot: Slot, executable: Path, journal: Journal) -> Hook:
+    hook = slot.path
+    if hook is None:
+        note = f"{slot.name} is a tracked file; to have rekal called, add to it: {slot.line}"
+        return Hook(slot.name, None, "refused", note=note)
+    chained = chain.chained_path(hook)
+    target = _moved_by_pre_commit(hook)
+    if target is None:
+        target = hook
+        if slot.pattern:
+            exclude.add(repo, journal, slot.pattern, exclude.pattern(slot.pattern[1:] + chain.SUFFIX))
+        _keep_foreign(hook, chained)
+        journal.creates(hook)
+    text = render(slot.name, executable, chained)
+    if files.read(target) != text or not os.access(target, os.X_OK):
+        # Unlinked from what it was: the kept hook may be the same file under its second name.
+        if target.is_symlink():
+            target.unlink()
+        files.replace(target, text, 0o755)
+    return Hook(slot.name, target, "installed", chained if files.exists(chained) else None, slot.note)
+
+
+def _moved_by_pre_commit(hook: Path) -> Path | None:
+    """Our file where `pre-commit install` put it; pre-commit runs it from there."""
+    legacy = hook.with_name(hook.name + ".legacy")
+    return legacy if places.is_ours(legacy) and not places.is_ours(hook) else None
+
+
+def _keep_foreign(hook: Path, chained: Path) -> None:
+    """Give a hook that is not ours the name from which ours will run it."""
+    backup = hook.with_name(hook.name + ".old")
+    if places.is_ours(hook):
+        return
+    if places.is_ours(backup):  # lefthook's way with a file that it did not write
+        backup.unlink()
+        if files.exists(chained):
+            chained.rename(backup)
+    if not files.exists(hook):
+        # Ours was removed by somebody. What a manager generated goes with it, the user's own hook is run again.
+        if chain.manager(chained):
+            chained.unlink(missing_ok=True)
+        return
+    if files.exists(chained) and not chain.manager(chained) and not files.same(hook, chained):
+        chained.rename(chained.with_name(chained.name + "-before"))
+    files.duplicate(hook, chained)
+
+
+def uninstall(repo: Repo, journal: Journal) -> tuple[list[str], list[str]]:
+    """Remove our hooks and put back what stood there. Returns the hooks removed, and notes on what was left."""
+    removed: list[str] = []
+    notes: list[str] = []
+    for place in places.places(repo):
+        if place.kind == "shared" and _unregister(place.directory, repo.root, journal):
+            notes.append(f"{place.directory} still has rekal's hooks: other repositories use them")
+            continue
+        directories = [place.directory] + ([place.directory.parent] if place.kind == "husky" else [])
+        for hook in (directory / name for directory in directories for name in places.NAMES):
+            if _take(hook, notes):
+                removed.append(str(hook))
+            journal.forget(hook)
+    for name in places.NAMES:
+        if _take(places.standalone(repo, name), notes):
+            removed.append(str(places.standalone(repo, name)))
+        journal.forget(places.standalone(repo, name))
+    return removed, notes
+
+
+def _take(hook: Path, notes: list[str]) -> bool:
+    """Undo :func:`_put` for one hook. Returns whether anything of ours was there."""
+    files.sweep(hook)
+    chained = chain.chained_path(hook)
+    before = chained.with_name(chained.name + "-before")
+    if files.exists(before):
+        notes.append(f"{before} is an earlier hook of yours that another program replaced; rekal leaves it to you")
+    if places.is_ours(hook):
+        if files.exists(chained):
+            chained.replace(hook)
+        else:
+            hook.unlink()
+        return True
+    found = False
+    for moved in (hook.with_name(hook.name + ".legacy"), hook.with_name(hook.name + ".old")):
+        if places.is_ours(moved):
+            found = True
+            moved.unlink()
+            if files.exists(chained) and not chain.manager(chained):
+                chained.rename(moved)
+    if not files.exists(chained):
+        return found
+    if chain.manager(chained) or files.same(chained, hook):
+        chained.unlink()
+    elif not files.exists(hook):
+        chained.rename(hook)
+    else:
+        notes.append(f"{chained} is the hook that was here before rekal; another program has replaced it since")
+    return True
+
+
+def state(repo: Repo, executable: Path) -> tuple[Hook, ...]:
+    """What is installed where, read from the files themselves."""
+    return tuple(_state(slot, executable) for place in places.places(repo) for slot in _slots(repo, place))
+
+
+def _slots(repo: Repo, place: Place) -> list[Slot]:
+    return [places.slot(repo, place, name) for name in places.NAMES]
+
+
+def _state(slot: Slot, executable: Path) -> Hook:
+    if slot.path is None:
+        return Hook(slot.name, None, "refused", note=slot.line)
+    target = _moved_by_pre_commit(slot.path) or slot.path
+    chained = chain.chained_path(slot.path)
+    status: Status = "installed"
+    if not files.exists(target):
+        status = "missing"
+    elif not places.is_ours(target):
+        status = "displaced" if files.exists(chained) else "missing"
+    elif files.read(target) != render(slot.name, executable, chained) or not os.access(target, os.X_OK):
+        status = "outdated"
+    return Hook(slot.name, target, status, chained if files.exists(chained) else None, slot.note)
+
+
+_USERS = ".rekal-users"
+
+
+def _register(directory: Path, root: Path, journal: Journal) -> None:
+    """Note in a shared hooks directory that this repository needs what we put there."""
+    path = directory / _USERS
+    users = files.read(path).decode("utf-8", "surrogateescape").splitlines()
+    if str(root) not in users:
+        journal.creates(path)
+        files.replace(path, _list([*users, str(root)]))
+
+
+def _unregister(directory: Path, root: Path, journal: Journal) -> bool:
+    """The opposite. Returns whether other repositories, still initialised, remain."""
+    path = directory / _USERS
+    users = files.read(path).decode("utf-8", "surrogateescape").splitlines()
+    others = [user for user in users if user != str(root) and (Path(user) / ".rekal").is_dir()]
+    if others:
+        files.replace(path, _list(others))
+    else:
+        path.unlink(missing_ok=True)
+    journal.forget(path)
+    return bool(others)
+
+
+def _list(users: list[str]) -> bytes:
+    return "".join(f"{user}\n" for user in users).encode("utf-8", "surrogateescape")

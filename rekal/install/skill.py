@@ -1,0 +1,39 @@
+"""The skill that teaches Claude Code how to ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rekal.git import Repo
+from rekal.install import exclude, files
+from rekal.install.lines import MARKER
+from rekal.install.manifest import Journal
+
+NAME = ".claude/skills/rekal/SKILL.md"
+_TEXT = Path(__file__).with_name("SKILL.md")
+
+
+def install(repo: Repo, tree: Path, journal: Journal) -> str | None:
+    """Write the skill, out of git's sight. Returns what kept it from being written, or None."""
+    path = tree / NAME
+    text, before = _TEXT.read_bytes(), files.read(path)
+    if before == text:
+        return None
+    if files.exists(path) and MARKER.encode() not in before:
+        return f"{NAME} is not rekal's and was left alone"
+    if not files.exists(path):
+        exclude.add(repo, journal, exclude.pattern("/".join(NAME.split("/")[:-1])) + "/")
+        journal.creates(path)
+    files.replace(path, text)
+    return None
+
+
+def uninstall(tree: Path, journal: Journal) -> str | None:
+    """Remove the skill if it is ours. Returns its name when it was."""
+    path = tree / NAME
+    files.sweep(path)
+    if MARKER.encode() not in files.read(path):
+        return None
+    path.unlink()
+    journal.forget(path)
+    return NAME
