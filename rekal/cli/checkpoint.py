@@ -1,0 +1,83 @@
+"""``rekal checkpoint``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+
+import click
+import msgspec
+
+from rekal.capture.run import Captured, capture
+from rekal.cli.app import App, here
+from rekal.cli.indexing import refresh_index
+from rekal.cli.output import emit_json, json_option
+from rekal.errors import UsageError
+
+_AGE = re.compile(r"(\d+)\s*([dwmy])")
+_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+_EVERYTHING = timedelta(days=36500)
+
+
+class CheckpointAnswer(msgspec.Struct, frozen=True):
+    """What ``checkpoint --json`` prints."""
+
+    sessions: int
+    turns: int
+    checkpoints: int
+    unlinked_commits: list[str]
+    warnings: list[str]
+
+
+def parse_age(text: str) -> timedelta:
+    """``90d``, ``12w``, ``6m``, ``1y``. Raises :class:`UsageError`."""
+    match = _AGE.fullmatch(text.strip().lower())
+    if match is None:
+        raise UsageError(f"{text} is not an age", "write 90d, 12w, 6m or 1y")
+    return timedelta(days=int(match[1]) * _DAYS[match[2]])
+
+
+@click.command("checkpoint")
+@click.option("--all", "everything", is_flag=True, help="Also link past commits, however old.")
+@click.option("--since", help="Also link past commits of this age: 90d, 12w, 6m, 1y.")
+@json_option
+def command(everything: bool, since: str | None, as_json: bool) -> None:
+    """Capture now what is new in the agents' transcripts.
+
+    The commit hook does this by itself. With --all or --since it is a back-fill: transcripts of the past are imported
+    and linked to the commits they led to, by files and time. It can be interrupted and run again.
+    """
+    app = here()
+    app.require_store()
+    age = parse_age(since) if since else (_EVERYTHING if everything else None)
+    captured = _capture(app, age)
+    refresh_index(app)
+    answer = CheckpointAnswer(
+        captured.sessions,
+        captured.turns,
+        captured.checkpoints,
+        [one.sha for one in captured.linked if one.checkpoint is None],
+        list(captured.warnings),
+    )
+    if as_json:
+        emit_json(answer)
+        return
+    for warning in answer.warnings:
+        click.echo(f"rekal: {warning}", err=True)
+    click.echo(f"{answer.sessions} sessions with {answer.turns} new turns, {answer.checkpoints} commits linked")
+
+
+def _capture(app: App, age: timedelta | None) -> Captured:
+    started = datetime.now(UTC)
+    since = max(started - age, datetime(1980, 1, 1, tzinfo=UTC)) if age else None
+    # Quick captures show nothing: a bar is for what takes longer than a second.
+    with click.progressbar(length=1, label="reading transcripts", file=sys.stderr, hidden=True) as bar:
+
+        def progress(done: int, total: int) -> None:
+            if (datetime.now(UTC) - started).total_seconds() > 1 and sys.stderr.isatty():
+                bar.hidden = False
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        return capture(app.layout, app.repo, app.job(), since=since, link_head=True, progress=progress)

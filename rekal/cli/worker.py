@@ -1,0 +1,48 @@
+"""``rekal _worker``: what the hooks start in the background."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import click
+
+from rekal.capture.run import capture, wait_for_rebase
+from rekal.cli.app import App, here
+from rekal.cli.indexing import refresh_index
+from rekal.errors import RekalError
+from rekal.store.backfill import asked_for, finished
+
+_LOG_LIMIT = 256 << 10
+
+
+@click.command("_worker")
+def command() -> None:
+    """Drain the spool: capture, link, index. Runs detached; what it has to say goes to .rekal/run/worker.log."""
+    app = here()
+    if not app.layout.directory.is_dir() or not app.config.enabled:
+        return
+    try:
+        if not wait_for_rebase(app.repo, time.sleep):
+            return
+        since = asked_for(app.layout.run)
+        captured = capture(app.layout, app.repo, app.job(), since=since)
+        for warning in captured.warnings:
+            log(app, warning)
+        for one in captured.linked:
+            if one.checkpoint is None and since is None:
+                log(app, f"commit {one.sha[:10]} has no session: {one.reason}")
+        if since is not None:
+            finished(app.layout.run)
+        refresh_index(app)
+    except RekalError as error:
+        log(app, str(error))
+
+
+def log(app: App, message: str) -> None:
+    """Add one scrubbed line to the worker's log; a log grown large is started afresh, its predecessor kept."""
+    path = app.layout.log
+    if path.exists() and path.stat().st_size > _LOG_LIMIT:
+        path.replace(path.with_suffix(".log.1"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {app.scrubber.text(message)}\n")

@@ -1,0 +1,203 @@
+"""Bringing index.db up to the ledger: in a copy that is renamed in, so no reader ever meets half an index.
+
+A small change appends to a copy of the file. Whatever makes the copy untrustworthy leads to a full build from the
+ledger: no index yet, one that is damaged, made by another version of the analysis or from another store, or a ledger
+from which something was forgotten. A full build is also what erases forgotten text from the file: DuckDB only marks
+deleted rows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import msgspec
+
+from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
+from rekal.index import schema
+from rekal.index.facets import changed_sessions, read_facets, write_facets, write_opened
+from rekal.index.text import analysis_id
+from rekal.index.writer import Doc, Writer, remove_docs
+from rekal.store.connect import Connection, connect, translated
+from rekal.store.ledger import Ledger
+
+_BATCH = 4096
+_BUILDING = ".building-"
+
+
+class Indexed(msgspec.Struct, frozen=True):
+    """What an update did. ``reason`` says why it was a full build, and is empty otherwise."""
+
+    full: bool
+    reason: str
+    turns: int
+    sessions: int
+    position: int
+
+
+def update(ledger: Ledger, index_path: Path, *, full: bool = False) -> Indexed:
+    """Make index.db at ``index_path`` cover ``ledger``. The caller holds the index lock.
+
+    Raises :class:`StoreUnwritable` when the directory or disk does not allow it; the old index is then still there.
+    """
+    _sweep(index_path)
+    reason = "asked for" if full else _why_full(ledger, index_path)
+    if not reason:
+        try:
+            return _append(ledger, index_path)
+        except StoreDamaged:
+            reason = "the index is damaged"
+            _sweep(index_path)
+    return _build(ledger, index_path, reason)
+
+
+def position_of(index_path: Path) -> int | None:
+    """The ledger position that index.db covers; None when there is no usable index."""
+    try:
+        return int(_state_of(index_path).get("position", "-1")) if index_path.exists() else None
+    except StoreDamaged:
+        return None
+
+
+def _sweep(index_path: Path) -> None:
+    """Remove what an interrupted build left: whoever made it is gone, since the caller holds the lock."""
+    for left in index_path.parent.glob(f"{index_path.name}{_BUILDING}*"):
+        left.unlink(missing_ok=True)
+
+
+def _why_full(ledger: Ledger, index_path: Path) -> str:
+    if not index_path.exists():
+        return "there is no index yet"
+    try:
+        state = _state_of(index_path)
+    except StoreDamaged:
+        return "the index is damaged"
+    if state.get("schema_version") != str(schema.SCHEMA_VERSION) or state.get("analysis") != analysis_id():
+        return "the index was made by another version"
+    covered = int(state.get("position", "-1"))
+    if state.get("store_id") != (ledger.meta("store_id") or "") or covered > ledger.position():
+        return "the index belongs to another store"
+    forgotten = ledger.con.execute("SELECT 1 FROM tombstones WHERE pos > ? LIMIT 1", [covered]).fetchone()
+    return "something was forgotten" if forgotten else ""
+
+
+def _state_of(index_path: Path) -> dict[str, str]:
+    """Raises :class:`StoreDamaged` for a file that is no complete index."""
+    con = connect(index_path, read_only=True)
+    try:
+        with _damage_named(index_path):
+            return schema.read_state(con)
+    finally:
+        con.close()
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """A table or column that is missing from a file nobody edits by hand is damage, too."""
+    try:
+        with translated(path):
+            yield
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        raise StoreDamaged(f"{path.name} is not a complete index ({str(error).splitlines()[0][:80]})") from error
+
+
+def _build(ledger: Ledger, index_path: Path, reason: str) -> Indexed:
+    with _replacing(index_path, copy=False) as con:
+        schema.create(con)
+        ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
+        turns = _write(ledger, con, ids, after=-1)
+    return Indexed(True, reason, turns, len(ids), ledger.position())
+
+
+def _append(ledger: Ledger, index_path: Path) -> Indexed:
+    covered = int(_state_of(index_path)["position"])
+    if covered == ledger.position():
+        return Indexed(False, "", 0, 0, covered)
+    with _replacing(index_path, copy=True) as con:
+        ids = changed_sessions(ledger.con, covered)
+        turns = _write(ledger, con, ids, after=covered)
+    return Indexed(False, "", turns, len(ids), ledger.position())
+
+
+@contextmanager
+def _replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
+    """A connection to a new file that takes the index's place when the block succeeds and vanishes otherwise."""
+    building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
+    try:
+        if copy:
+            shutil.copyfile(index_path, building)
+        with _damage_named(index_path):
+            con = connect(building, read_only=False)
+            try:
+                con.execute("BEGIN")
+                yield con
+                con.execute("COMMIT")
+                con.execute("CHECKPOINT")
+            finally:
+                con.close()
+        building.replace(index_path)
+    except PermissionError as error:
+        # Where an open file cannot be replaced, a reader is what stands in the way.
+        raise StoreBusy(f"{index_path.name} cannot be replaced ({error.strerror})", "try again in a moment") from None
+    except OSError as error:
+        raise StoreUnwritable(f"{index_path.name} cannot be written ({error.strerror})", "free some space") from None
+    finally:
+        _sweep(index_path)
+
+
+def _write(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
+    """Index what is newer than ``after`` in the sessions ``ids``; returns the number of turns added."""
+    ordinals = _ordinals(con, ids)
+    facets = [facet for at in range(0, len(ids), _BATCH) for facet in read_facets(ledger.con, ids[at : at + _BATCH])]
+    ordinals = {facet.session_id: ordinals[facet.session_id] for facet in facets}
+    writer = Writer(con)
+    turns = 0
+    for batch in _new_turns(ledger, ordinals, after):
+        turns += len(writer.add(batch))
+    if after >= 0:
+        remove_docs(con, "facet", "list_contains(?, session_ord)", [list(ordinals.values())])
+    writer.add(write_facets(con, facets, ordinals))
+    writer.flush()
+    write_opened(ledger.con, con)
+    _stamp(ledger, con)
+    return turns
+
+
+def _ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
+    """A number for each session: the one it has, or the next."""
+    known = {str(i): int(n) for i, n in con.execute("SELECT session_id, session_ord FROM facets").fetchall()}
+    following = max(known.values(), default=-1) + 1
+    fresh = [session_id for session_id in ids if session_id not in known]
+    numbers = known | {session_id: following + at for at, session_id in enumerate(fresh)}
+    return {session_id: numbers[session_id] for session_id in ids}
+
+
+def _new_turns(ledger: Ledger, ordinals: dict[str, int], after: int) -> Iterator[list[Doc]]:
+    """Turns newer than ``after``, session by session. A turn without a time has its session's."""
+    rows = ledger.con.execute(
+        """SELECT t.session_id, seq, role, content, epoch_us(coalesce(occurred_at, s.started_at))
+           FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.pos > ? ORDER BY t.session_id, seq""",
+        [after],
+    )
+    while batch := rows.fetchmany(_BATCH):
+        yield [
+            Doc("turn", content, ordinals[owner], owner, seq, role, occurred_us=at)
+            for owner, seq, role, content, at in batch
+        ]
+
+
+def _stamp(ledger: Ledger, con: Connection) -> None:
+    stamps = {
+        "schema_version": str(schema.SCHEMA_VERSION),
+        "analysis": analysis_id(),
+        "store_id": ledger.meta("store_id") or "",
+        "position": str(ledger.position()),
+        "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    for key, value in stamps.items():
+        schema.write_state(con, key, value)
