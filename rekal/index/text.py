@@ -57,6 +57,7 @@ _SCAN = re.compile(
 _EDGE = "\"'`()[]{}<>,;:!?*"
 _CONTRACTION = re.compile(r"'(s|d|m|ll|re|ve)(?![\w'])", re.I)
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z])")
+_JOINT = re.compile(r"::|[.@-]")
 _NUMBERED = re.compile(r"([^\W\d_]{3,})\d+")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)+)")
 
@@ -104,41 +105,42 @@ def _letters(part: str) -> Iterator[str]:
     yield stem(word)
     if not word.isascii() and (bare := _bare(word)) not in ("", word):
         yield stem(bare)
-    if numbered := _NUMBERED.fullmatch(word):
+    if word[-1].isdigit() and (numbered := _NUMBERED.fullmatch(word)):
         yield stem(numbered[1])
 
 
-def _atom(atom: str) -> Iterator[str]:
+def _humps(piece: str) -> Iterable[str]:
+    # A number is never cut (0xFfee has no humps), and most words need no look.
+    return (piece,) if piece[1:].islower() or piece[0].isdigit() else _HUMP.split(piece)
+
+
+@lru_cache(maxsize=1 << 16)
+def _atom(atom: str) -> tuple[str, ...]:
     """Terms of one run of word characters: snake_case and camelCase whole and in parts."""
-    # A number is never cut: 0xFfee has no humps.
-    pieces = [
-        hump
-        for piece in atom.split("_")
-        if piece
-        for hump in (_HUMP.split(piece) if not piece[0].isdigit() else (piece,))
-    ]
-    if len(pieces) != 1 or pieces[0] != atom:
-        yield _fold(atom)[:_LONGEST_TERM]
-    for piece in pieces:
-        yield from _letters(piece)
+    pieces = [hump for piece in atom.split("_") if piece for hump in _humps(piece)]
+    whole = () if pieces == [atom] else (_fold(atom)[:_LONGEST_TERM],)
+    return (*whole, *chain.from_iterable(map(_letters, pieces)))
 
 
-def _segment(segment: str) -> Iterator[str]:
+@lru_cache(maxsize=1 << 16)
+def _segment(segment: str) -> tuple[str, ...]:
     """Terms of one path segment or plain word: dotted and kebab compounds whole, then their parts."""
-    pieces = [piece for piece in re.split(r"::|[.@-]", segment) if piece]
-    if pieces != [segment]:
-        folded = _fold(segment)
-        if len(folded) <= _LONGEST_WHOLE:
-            yield folded
-        if version := _VERSION.fullmatch(folded):
-            yield version[1]
-    for piece in pieces:
-        yield from _atom(piece)
+    pieces = [piece for piece in _JOINT.split(segment) if piece]
+    parts = chain.from_iterable(map(_atom, pieces))
+    if pieces == [segment]:
+        return tuple(parts)
+    folded = _fold(segment)
+    whole = (folded,) if len(folded) <= _LONGEST_WHOLE else ()
+    version = _VERSION.fullmatch(folded)
+    return (*whole, *((version[1],) if version else ()), *parts)
 
 
 def _compound(text: str) -> Iterator[str]:
     """Terms of an identifier that may be a path."""
-    segments = [segment for segment in re.split(r"[/\\]", text) if segment.strip(".")]
+    if "/" not in text and "\\" not in text:
+        yield from _segment(text)
+        return
+    segments = [segment for segment in text.replace("\\", "/").split("/") if segment.strip(".")]
     if len(segments) > 1:
         folded = [_fold(segment) for segment in segments]
         starts = sorted({0, *range(max(0, len(folded) - _MOST_TAILS), len(folded) - 1)})
