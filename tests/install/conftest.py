@@ -1,0 +1,33 @@
+"""Fixtures of the installation tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.install.install_support import LAYOUTS, Layout, Stub, git
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Iterator[Stub]:
+    made = Stub(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def layout(repo: Path) -> Callable[[str], Layout]:
+    """Makes a repository with the foreign hooks of one of ``LAYOUTS``, everything committed."""
+
+    def make(name: str) -> Layout:
+        made = Layout(repo, repo.parent / "ran.log")
+        git(repo, "init", "-q", "--bare", "../remote.git")
+        git(repo, "remote", "add", "origin", "../remote.git")
+        LAYOUTS[name](made)
+        git(repo, "commit", "-q", "-m", "hooks", "--allow-empty", "--no-verify")
+        made.logged()
+        return made
+
+    return make
