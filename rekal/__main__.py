@@ -9,7 +9,7 @@ def main() -> None:
     """Run the command line. The only place that turns what went wrong into a sentence and an exit code."""
     from rekal.cli.main import run
 
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run())
 
 
 if __name__ == "__main__":

@@ -62,10 +62,12 @@ def cli() -> None:
     """
 
 
-def run(args: Sequence[str]) -> int:
-    """Run the command line and return the exit code."""
+def run(args: Sequence[str] | None = None) -> int:
+    """Run the command line (the process's own unless ``args`` are given) and return the exit code."""
     _survive_any_locale()
-    return guarded(lambda: cli.main(args=list(args), prog_name="rekal", standalone_mode=False))
+    return guarded(
+        lambda: cli.main(args=list(sys.argv[1:] if args is None else args), prog_name="rekal", standalone_mode=False)
+    )
 
 
 def guarded(action: Callable[[], object]) -> int:

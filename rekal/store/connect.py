@@ -22,19 +22,22 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {"threads": 2, "memor
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
 
 
-def connect(path: Path, *, read_only: bool, wait: float = 5.0) -> Connection:
+def connect(path: Path, *, read_only: bool, wait: float = 5.0, block_size: int | None = None) -> Connection:
     """Open ``path``, trying again for ``wait`` seconds while another process holds it.
+
+    ``block_size`` (bytes) counts when the file is created: a file that grows by a few rows at a time wants small ones.
 
     Raises:
         StoreBusy: it is still held.
         StoreDamaged: it is not a database, or its contents fail their checks.
         StoreUnwritable: the directory is read-only or the disk is full.
     """
+    config = _CONFIG | ({"default_block_size": str(block_size)} if block_size else {})
     until = time.monotonic() + wait
     pause = _FIRST_PAUSE
     while True:
         try:
-            return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
+            return duckdb.connect(str(path), read_only=read_only, config=config)
         except duckdb.Error as error:
             translated = translate(error, path)
             if not isinstance(translated, StoreBusy) or time.monotonic() >= until:

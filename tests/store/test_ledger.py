@@ -145,13 +145,13 @@ def test_a_newer_store_is_refused_by_both_versions_names(path: Path) -> None:
     con.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
     con.close()
     for read_only in (True, False):
-        with pytest.raises(StoreTooNew, match="version 99 .* up to 1"), open_ledger(path, read_only=read_only):
+        with pytest.raises(StoreTooNew, match=r"version 99 .* up to 1"), open_ledger(path, read_only=read_only):
             pass
 
 
 def test_a_damaged_store_is_said_to_be_damaged_and_can_be_set_aside(path: Path) -> None:
     path.write_bytes(b"not a database at all" * 1000)
-    with pytest.raises(StoreDamaged, match="data.db is damaged"), open_ledger(path, read_only=True):
+    with pytest.raises(StoreDamaged, match=r"data\.db is damaged"), open_ledger(path, read_only=True):
         pass
     moved = quarantine(path, NOW).moved_to
     assert moved.exists()

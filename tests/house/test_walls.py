@@ -1,0 +1,117 @@
+"""The walls between the rooms: who may import whom, and who may reach git, a database, the environment."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "rekal"
+
+LEAVES = {"errors", "ids", "model"}
+
+# room -> the rooms it may import; every room may import itself and the leaves.
+MAY: dict[str, set[str]] = {
+    "errors": set(),
+    "ids": set(),
+    "model": set(),
+    "config": set(),
+    "git": set(),
+    "agents": {"git"},
+    "scrub": set(),
+    "store": set(),
+    "embed": {"config"},
+    "capture": {"agents", "scrub", "store", "git", "config"},
+    "install": {"git"},
+    "index": {"store", "embed", "git"},
+    "recall": {"index", "store", "embed", "git"},
+    "transport": {"store", "git", "scrub", "config"},
+    "cli": {"*"},
+    "daemon": {"cli"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+
+ONLY = {
+    "git": {"git"},
+    "duckdb": {"store", "index"},
+}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_room_imports_only_what_it_may(path: Path) -> None:
+    room = room_of(path)
+    assert room in MAY, f"{room} is a new room: say here what it may import"
+    for name in imports(parsed(path)):
+        parts = name.split(".")
+        if parts[0] != "rekal" or len(parts) < 2 or parts[1] == "__version__":
+            continue
+        other = parts[1]
+        allowed = other in LEAVES or other == room or other in MAY[room] or MAY[room] == {"*"}
+        assert allowed, f"{room} must not import {other}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_two_rooms_open_databases_and_only_one_runs_git(path: Path) -> None:
+    room = room_of(path)
+    tree = parsed(path)
+    if room not in ONLY["duckdb"]:
+        assert not any(name.split(".")[0] == "duckdb" for name in imports(tree))
+    if room != "git":
+        strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        calls = any(name == "subprocess" for name in imports(tree))
+        assert not (calls and "git" in strings), "only rekal/git.py runs git"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_environment_is_read_at_the_edge(path: Path) -> None:
+    # embed sets OMP_WAIT_POLICY for the engine it loads; git copies the environment for its children.
+    if room_of(path) in {"cli", "config", "git", "embed"}:
+        return
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            named = f"{node.value.id}.{node.attr}"
+            assert named not in {"os.environ", "os.getenv", "sys.argv"}, f"line {node.lineno} reads {named}"
+
+
+def test_every_child_process_has_a_timeout() -> None:
+    for path in modules():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"subprocess.run", "subprocess.check_output"}:
+                assert any(k.arg == "timeout" for k in node.keywords), f"{path.name}:{node.lineno}"
+
+
+def test_a_hook_never_imports_an_engine() -> None:
+    """The worker, status and log load no embedding engine: it would cost them more than all the rest."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, rekal.cli.worker, rekal.cli.status, rekal.cli.log;"
+        "print([m for m in ('llama_cpp', 'xllamacpp', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
