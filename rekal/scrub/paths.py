@@ -1,0 +1,143 @@
+"""Home directories: the user's own becomes ``~``, anybody else's keeps its place under a pseudonym.
+
+Covers Linux, macOS (also under ``/private``), Windows with any number of escaped backslashes or with forward slashes,
+Git Bash, WSL, percent-encoded URIs, and the form in which an agent writes a directory as one name
+(``-home-user-project``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from rekal.scrub.people import pseudonym
+from rekal.scrub.rules import Rules
+from rekal.scrub.secrets.kind import positions
+
+_SLASH = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])"
+_NAME = r"""[^\\/\s"'`:;,<>|?*()\[\]{}&=#%$@~!]{1,64}"""
+_END = r"""(?=[/\\\s"'`:;,<>|?*()\[\]{}&=#%$@!]|\.(?:\s|\Z)|\Z)"""
+_HOMES = ("home", "users")
+
+# What follows "home" or "users": a name and what ends it; Windows names may hold one space before a backslash.
+_PATH = re.compile(
+    rf"(?:home|[Uu]sers|HOME|USERS){_SLASH}(?P<name>{_NAME}(?: [\w.\-]{{1,32}}(?=\\))?)(?P<more>{_SLASH})?"
+)
+_DASHED = re.compile(r"(?:home|[Uu]sers)-(?P<name>[A-Za-z0-9_\-]{1,64})")
+# What may stand before it: a slash, before that a drive or mount, and before that no longer path or word.
+_BEFORE = re.compile(
+    rf"(?:{_SLASH}private(?={_SLASH})|{_SLASH}mnt{_SLASH}[A-Za-z](?={_SLASH})|(?<![A-Za-z0-9])[A-Za-z](?::|%3[Aa])|"
+    rf"(?<![\w.~/\\]){_SLASH}[A-Za-z](?={_SLASH}[Uu]sers{_SLASH}))?{_SLASH}\Z"
+)
+_DASH_BEFORE = re.compile(r"(?:(?<![A-Za-z0-9])[A-Za-z]-|-mnt-[A-Za-z])?-\Z")
+_IN_PATH = re.compile(
+    r"(?:(?<!\\[nrtbf])(?<=[\w.~\\\-%/])(?<!://)(?<![( =\"']-[ILB])(?<!%20)(?<!%3D)(?<!\[\dm)(?<!\d\dm))\Z"
+)
+_PSEUDONYM = re.compile(r"user-[0-9a-f]{6}")
+
+# Accounts of machines, shared folders, and what documentation writes.
+_NOBODY = frozenset(
+    ["shared", "public", "default", "all", "defaultuser0", "runner", "runneradmin", "vsts", "ubuntu", "debian", "vagrant", "ec2-user", "node", "app", "coder", "codespace", "vscode", "gitpod", "git", "root", "user", "users", "username", "you", "me", "someone", "name", "youruser", "yourname", "your-name", "your_user", "your-username", "foo", "bar", "alice", "bob", "linuxbrew", "admin", "administrator", "guest", "test", "tester", "nobody", "www-data", "jenkins", "circleci", "travis", "docker", "sandbox", "workspace", "work", "dev", "developer", "build", "builder", "page", "pages", "index", "me.", "..", ".", "src", "components"]
+)
+_LOOK_BACK = 32
+
+
+class Homes:
+    """Rewrites the home directories of texts by ``rules``."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._salt = rules.salt
+        split = [re.split(r"[/\\]", home.rstrip("/\\")) for home in rules.homes if home.rstrip("/\\")]
+        usual = [parts for parts in split if len(parts) > 1 and parts[-2].casefold() in _HOMES]
+        names = {rules.username, *(parts[-1] for parts in usual)}
+        self._own = {name.casefold() for name in names if name} - {"root"}
+        self._own_dashed = sorted((_dashed(name) for name in self._own), key=len, reverse=True)
+        self._unusual = [_Listed(parts) for parts in split if parts not in usual]
+
+    def rewrite(self, text: str, low: str) -> str:
+        """``text`` with its homes rewritten. ``low`` is it in lower case, of the same length."""
+        edits: list[tuple[int, int, str]] = []
+        if "home" in low or "users" in low:
+            for at in positions(low, _HOMES):
+                edit = self._path(text, at) or self._dashed_path(text, at)
+                if edit:
+                    edits.append(edit)
+        for listed in self._unusual:
+            edits.extend(listed.edits(text, low))
+        return _applied(text, sorted(edits)) if edits else text
+
+    def _path(self, text: str, at: int) -> tuple[int, int, str] | None:
+        match = _PATH.match(text, at)
+        lead = text[max(0, at - _LOOK_BACK) : at]
+        before = _BEFORE.search(lead) if match else None
+        if match is None or before is None:
+            return None
+        name = match["name"].rstrip(".") if not match["more"] else match["name"]
+        start = at - len(before[0])
+        inside = _IN_PATH.search(text[max(0, start - 8) : start]) is not None
+        end = match.start("name") + len(name)
+        own = name.casefold() in self._own
+        if own and not inside:
+            return start, end, "~"
+        stays = (
+            not name
+            or name.casefold() in _NOBODY
+            or _PSEUDONYM.fullmatch(name)
+            or inside
+            or not match["more"]
+        )
+        if stays and not own:
+            return None
+        return match.start("name"), end, f"user-{pseudonym(self._salt, name)}"
+
+    def _dashed_path(self, text: str, at: int) -> tuple[int, int, str] | None:
+        match = _DASHED.match(text, at)
+        before = _DASH_BEFORE.search(text[max(0, at - _LOOK_BACK) : at]) if match else None
+        if match is None or before is None:
+            return None
+        name = match["name"]
+        start = at - len(before[0])
+        for own in self._own_dashed:
+            if name.casefold() == own or name.casefold().startswith(f"{own}-"):
+                return start, match.start("name") + len(own), "~"
+        if start and re.match(r"[\w.\-]", text[start - 1]):
+            return None
+        first, dash, _ = name.partition("-")
+        if not dash or len(first) < 2 or first.casefold() in _NOBODY or _PSEUDONYM.match(name):
+            return None
+        return match.start("name"), match.start("name") + len(first), f"user-{pseudonym(self._salt, first)}"
+
+
+def _dashed(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "-", name)
+
+
+class _Listed:
+    """A home that stands elsewhere than under ``/home`` or ``Users``, such as ``/root``."""
+
+    def __init__(self, parts: list[str]) -> None:
+        self._hint = "".join(ch if ch.isascii() else "?" for ch in parts[-1]).lower()
+        self._last = re.compile(re.escape(parts[-1]) + _END)
+        self._before = re.compile(
+            _SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z"
+        )
+
+    def edits(self, text: str, low: str) -> list[tuple[int, int, str]]:
+        out = []
+        for at in positions(low, (self._hint,)):
+            match = self._last.match(text, at)
+            before = self._before.search(text[max(0, at - 512) : at]) if match else None
+            if match and before:
+                start = at - len(before[0])
+                if not _IN_PATH.search(text[max(0, start - 8) : start]):
+                    out.append((start, match.end(), "~"))
+        return out
+
+
+def _applied(text: str, edits: list[tuple[int, int, str]]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end, replacement in edits:
+        if start >= done:
+            pieces.extend((text[done:start], replacement))
+            done = end
+    return "".join((*pieces, text[done:]))

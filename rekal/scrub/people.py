@@ -1,0 +1,116 @@
+"""E-mail addresses and public IPv4 addresses in text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+from rekal.scrub.secrets.kind import Span
+
+_LOCAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}\Z")
+_DOMAIN = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9_\-(])"
+)
+_NOBODY = re.compile(
+    r"(?:git|hg|svn|root|no-?reply|do-?not-?reply|user(?:name)?|you|me|someone|name|foo|bar|info|support|hello|security|"
+    r"contact|admin|test|dependabot.*|github-actions.*|.*\[bot\]|.*noreply.*)\Z",
+    re.IGNORECASE,
+)
+_NOWHERE = re.compile(
+    r"(?:.+\.)?(?:example(?:\.\w+)?|test(?:\.com)?|localhost|invalid|local|internal|localdomain|domain\.com|email\.com|"
+    r"noreply\.github\.com|users\.noreply\.github\.com|foo\.com|bar\.com|acme\.\w+|company\.com|iam\.gserviceaccount\.com)\Z",
+    re.IGNORECASE,
+)
+# ``icon@2x.png``, ``pkg@main.js``: what follows the @ is a file, not a domain.
+_FILE_ENDINGS = frozenset(
+    [
+        "png",
+        "jpg",
+        "jpeg",
+        "gif",
+        "svg",
+        "webp",
+        "ico",
+        "js",
+        "ts",
+        "jsx",
+        "tsx",
+        "mjs",
+        "cjs",
+        "css",
+        "scss",
+        "less",
+        "py",
+        "rb",
+        "go",
+        "rs",
+        "java",
+        "kt",
+        "c",
+        "h",
+        "cpp",
+        "hpp",
+        "cs",
+        "php",
+        "sh",
+        "md",
+        "txt",
+        "json",
+        "yml",
+        "yaml",
+        "toml",
+        "xml",
+        "html",
+        "htm",
+        "lock",
+        "log",
+        "map",
+        "vue",
+        "service",
+        "timer",
+        "socket",
+        "target",
+        "mount",
+    ]
+)
+_IP = re.compile(r"(?<![\w.\-])(?:\d{1,3}\.){3}\d{1,3}(?![\w\-]|\.\d)")
+_PRIVATE = re.compile(
+    r"(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|192\.0\.2|198\.51\.100|203\.0\.113)\."
+)
+_WELL_KNOWN = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "255.255.255.255"))
+
+
+def emails(text: str) -> Iterator[Span]:
+    """The addresses of people: not those of robots, remotes (``git@host``) or examples."""
+    at = text.find("@")
+    while at >= 0:
+        local = _LOCAL.search(text[max(0, at - 64) : at])
+        domain = _DOMAIN.match(text, at + 1) if local else None
+        if local and domain and domain["top"].lower() not in _FILE_ENDINGS:
+            start = at - len(local[0])
+            if start and text[start - 1] == "\\" and text[start] in "nrtbf":
+                start += 1
+            if start < at and not _NOBODY.match(text[start:at]) and not _NOWHERE.match(domain[0]):
+                yield start, domain.end()
+        at = text.find("@", at + 1)
+
+
+def public_ips(text: str) -> Iterator[Span]:
+    """IPv4 addresses outside the private, loopback and documentation ranges."""
+    for match in _IP.finditer(text):
+        address = match[0]
+        octets = [int(octet) for octet in address.split(".")]
+        public = octets[0] < 224 and not _PRIVATE.match(address) and address not in _WELL_KNOWN
+        if max(octets) <= 255 and public:
+            yield match.span()
+
+
+def pseudonym(salt: str, name: str) -> str:
+    """Six hexadecimal characters that stand for ``name`` within the store of ``salt``."""
+    digest = hashlib.blake2b(name.casefold().encode("utf-8", "replace"), digest_size=3, salt=_salt(salt))
+    return digest.hexdigest()
+
+
+def _salt(salt: str) -> bytes:
+    return hashlib.blake2b(salt.encode("utf-8", "replace"), digest_size=16).digest()

@@ -1,0 +1,69 @@
+"""Which kinds a text can hold at all, found without searching it for every kind.
+
+Most kinds are tokens, so their hints are looked for only in the runs of 16 or more token characters and the 24 characters
+before each. The runs are found by translating the text to two symbols and searching sixteen equal ones in a row, which
+skips sixteen characters at a time; runs of small letters alone are words or identifiers and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rekal.scrub.secrets.kind import Kind
+
+_RUN = "a" * 16
+_LEAD = 24
+_TOKEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_CLASSES = "".join("a" if chr(code) in _TOKEN else " " for code in range(128))
+_NO_WORDS = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyz_-")
+
+
+class Prefilter:
+    """The hints of ``kinds``, each looked for once however many kinds share it."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = kinds
+        self._in_run = _by_hint(kinds, in_run=True)
+        self._in_text = _by_hint(kinds, in_run=False)
+
+    def candidates(self, ascii_text: str, low: str) -> list[tuple[Kind, str]]:
+        """The kinds to search for, in their order, each with the form of the text that its hints stand in.
+
+        ``ascii_text`` is the text with one ``?`` for any other character, ``low`` the same in lower case.
+        """
+        found: set[int] = set()
+        for hint, ranks in self._in_text:
+            if hint in low:
+                found.update(ranks)
+        runs = long_runs(ascii_text)
+        if runs:
+            for hint, ranks in self._in_run:
+                if hint in runs:
+                    found.update(ranks)
+        kinds = (self._kinds[rank] for rank in sorted(found))
+        return [(kind, ascii_text if kind.in_run else low) for kind in kinds]
+
+
+def _by_hint(kinds: Sequence[Kind], *, in_run: bool) -> list[tuple[str, set[int]]]:
+    table: dict[str, set[int]] = {}
+    for rank, kind in enumerate(kinds):
+        if kind.in_run == in_run:
+            for hint in kind.hints:
+                table.setdefault(hint, set()).add(rank)
+    return list(table.items())
+
+
+def long_runs(text: str) -> str:
+    """The runs of 16 or more token characters of an ASCII text, each with what stands just before it, one a line."""
+    classes = text.translate(_CLASSES)
+    start = classes.find(_RUN)
+    if start < 0:
+        return ""
+    pieces = []
+    while start >= 0:
+        end = classes.find(" ", start + 16)
+        end = len(text) if end < 0 else end
+        if text[start:end].translate(_NO_WORDS):
+            pieces.append(text[max(0, start - _LEAD) : end])
+        start = classes.find(_RUN, end)
+    return "\n".join(pieces)

@@ -1,0 +1,29 @@
+"""Values of cookies in Cookie and Set-Cookie headers and in options that set them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rekal.scrub.secrets.kind import Kind, Span, has_digit, positions
+from rekal.scrub.secrets.placeholder import is_placeholder
+
+_HEADER = re.compile(r"""(?i)cookies?\\*["']?[ \t]{0,4}[:= ,][ \t]{0,4}\\*["']?(?=[\w.\-]+=)""")
+_PAIR = re.compile(r"""[ \t]*(?P<name>[\w.\-]+)(?:=(?P<secret>[^\s;"'`\\,]*))?(?:;|(?=[\s"'`\\,])|\Z)""")
+_ATTRIBUTES = frozenset(
+    ("path", "domain", "expires", "max-age", "samesite", "httponly", "secure", "priority", "version")
+)
+
+
+def _find(text: str, hay: str) -> Iterator[Span]:
+    for header in filter(None, (_HEADER.match(text, at) for at in positions(hay, ("cookie",)))):
+        pair = _PAIR.match(text, header.end())
+        while pair:
+            value = pair["secret"] or ""
+            credential = len(value) >= 8 and has_digit(value) and not is_placeholder(value)
+            if credential and pair["name"].lower() not in _ATTRIBUTES:
+                yield pair.span("secret")
+            pair = _PAIR.match(text, pair.end()) if text[pair.end() - 1] == ";" else None
+
+
+KIND = Kind("cookie", ("cookie",), _find)

@@ -1,0 +1,98 @@
+"""Long random strings that no other kind knows.
+
+A candidate is a run of 32 to 200 base64 characters with digits, small and capital letters. Hashes and UUIDs have
+one case only and never qualify; longer runs are data (images, signatures, encrypted blobs), not keys. Words, identifiers
+and paths change the class of character rarely, random text at three steps in five: that *restlessness* and the
+Shannon entropy both have to be high.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from rekal.scrub.secrets.kind import Kind, Span, looks_mixed
+
+_LEAST = 32
+_MOST = 200
+_MIN_ENTROPY = 4.2
+_MIN_RESTLESSNESS = 0.42
+
+_BODY = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/"
+_CLASSES = "".join("a" if chr(code) in _BODY else " " for code in range(128))
+_RUN = "a" * _LEAST
+_ESCAPE = re.compile(r"(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[A-Za-z0-9])")
+# What an integrity hash, a data URL, an encrypted blob or a signature looks like just before its value.
+_DATA_BEFORE = re.compile(
+    r"""(?:sha(?:1|256|384|512)[-:]|base64,|(?:integrity|signature|encrypted_content|thinking_?signature|checksum|digest|etag|
+    cache_?key|request_?id|message_?id|item_?id|call_?id|response_?id|fingerprint|nonce)\\*["']?[ ]?[:=][ ]?\\*["']?)\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_KNOWN_ID = re.compile(
+    r"(?:toolu|srvtoolu|msg|req|call|rs|ws|fc|resp|run|thread|asst|file|batch|chatcmpl|ctc|cmpl|evt|sess|item)[_\-]"
+    r"|sha(?:1|256|384|512)-|h1:|AAAA[BCE]3Nza|iVBORw0KGgo|/9j/|R0lGOD|UklGR|PHN2Zy"
+)
+_MARKED = re.compile(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
+
+
+def _find(text: str, hay: str) -> Iterator[Span]:
+    classes = hay.translate(_CLASSES)
+    at = classes.find(_RUN)
+    while at >= 0:
+        end = classes.find(" ", at + _LEAST)
+        end = len(text) if end < 0 else end
+        start = _after_escape(text, at)
+        at = classes.find(_RUN, end)
+        if _LEAST <= end - start <= _MOST and _is_random(text[start:end]) and not _is_data(text, start, end):
+            yield start, end + (text[end : end + 2].count("=") if text[end : end + 1] == "=" else 0)
+
+
+def _after_escape(text: str, start: int) -> int:
+    """Move past the letters of an escape (the ``n`` of ``\\n``) that the run swallowed."""
+    if start and text[start - 1] == "\\":
+        escape = _ESCAPE.match(text, start)
+        return escape.end() if escape else start
+    return start
+
+
+def _is_random(run: str) -> bool:
+    if (
+        run.islower()
+        or run.isupper()
+        or not looks_mixed(run)
+        or restlessness(run) < _MIN_RESTLESSNESS
+        or entropy(run) < _MIN_ENTROPY
+    ):
+        return False
+    parts = [part for part in run.split("/") if part]
+    return not run.startswith("/") and not any(
+        part.isalpha() and part.islower() and len(part) > 4 for part in parts
+    )
+
+
+def _is_data(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - 32) : start]
+    return (
+        _KNOWN_ID.match(text, start) is not None
+        or _DATA_BEFORE.search(before) is not None
+        or _MARKED.match(text, end) is not None
+    )
+
+
+def restlessness(run: str) -> float:
+    """Share of neighbouring characters of ``run`` of different class (small, capital, digit, other), 0 to 1."""
+    classes = [0 if ch.islower() else 1 if ch.isupper() else 2 if ch.isdigit() else 3 for ch in run]
+    changes = sum(left != right for left, right in itertools.pairwise(classes))
+    return changes / max(1, len(run) - 1)
+
+
+def entropy(run: str) -> float:
+    """Shannon entropy of ``run`` in bits per character."""
+    size = len(run)
+    return -sum(count / size * math.log2(count / size) for count in Counter(run).values())
+
+
+KIND = Kind("high-entropy", ("",), _find, in_run=True)

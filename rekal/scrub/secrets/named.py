@@ -1,0 +1,179 @@
+"""Values given to a name that says it is secret: in JSON, YAML, code, environments, options and URLs.
+
+One search serves the kinds of all these forms. It starts from the few syllables such names share, because a search for
+whole names at every position would cost more than all other kinds together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from rekal.scrub.secrets.kind import Finder, Span, positions
+from rekal.scrub.secrets.placeholder import is_placeholder
+from rekal.scrub.secrets.quoting import string_end
+
+Form = Literal["flag", "query", "env", "json", "config"]
+
+HINTS = ("pass", "pwd", "secret", "token", "key", "cred", "auth")
+
+_BEFORE = re.compile(r"[A-Za-z0-9_\-]*\Z")
+_AFTER = re.compile(
+    r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?(?P<sep>[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}|[ ])"""
+)
+_OPEN = re.compile(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
+_BARE = re.compile(r"""[^\s"'`\\<>]+""")
+_QUERY_BARE = re.compile(r"""[^\s"'`\\<>&#;,)\]}]+""")
+_WORD = re.compile(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
+_PASSWORD = re.compile(
+    r"(?:password|passwd|passphrase|passcode|pwd|(?:^|[_\-])pass)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new))?$"
+)
+_SECRET = re.compile(
+    r"(?:secret|(?:api|app|access|private|auth|signing|encryption|encrypt|master|account|secret|storage|license|service|"
+    r"session|shared|consumer|client|jwt|admin|deploy|webhook|registration|subscription|publishable|functions|host)[_\-]?key"
+    r"|token|credentials?|(?:^|[_\-])auth|(?:^|[_\-])cred)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new|value))?$"
+)
+
+_HARMLESS = re.compile(
+    r"(?:page|next|prev|continu\w*|cursor|cancel\w*|design|max|min|stop|eos|bos|pad|sync|resume|input|output|public)[_\-]?"
+    r"(?:token|key)"
+)
+
+
+class Named(msgspec.Struct, frozen=True):
+    """One value under a secret name."""
+
+    form: Form
+    start: int
+    end: int
+
+
+def by_form(form: Form) -> Finder:
+    """A finder of the named values of one form."""
+
+    def find(text: str, hay: str) -> Iterator[Span]:
+        return ((value.start, value.end) for value in named_values(text, hay) if value.form == form)
+
+    return find
+
+
+# The kinds of all forms ask for the same text one after the other.
+@lru_cache(maxsize=1)
+def named_values(text: str, low: str) -> tuple[Named, ...]:
+    """All values of ``text`` under secret names that look like secrets; ``low`` is it in lower case."""
+    found = {}
+    for at in positions(low, HINTS):
+        after = _AFTER.match(text, at)
+        value = _value(text, at, after) if after else None
+        if value:
+            found[value.start] = value
+    return tuple(found[start] for start in sorted(found))
+
+
+def _value(text: str, at: int, after: re.Match[str]) -> Named | None:
+    before = _BEFORE.search(text[max(0, at - 40) : at])
+    name = (before[0] if before else "") + text[at : after.end("rest")]
+    start = after.end("rest") - len(name)
+    spaced = after["sep"] == " "
+    option = name.startswith("-") and not after["close"]
+    if spaced and not (option and not text[max(0, start - 1) : start].strip("[(\"'`")):
+        return None
+    bare_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-")).lower()
+    password = _PASSWORD.search(bare_name) is not None
+    form = _form(text, start, name, after, option)
+    secret = _SECRET.search(bare_name) is not None and not _HARMLESS.search(bare_name)
+    if not password and not secret and not (form == "query" and bare_name == "key"):
+        return None
+    opened = _OPEN.match(text, after.end())
+    if opened:
+        return _quoted(text, opened, form, password, bare_name)
+    return _unquoted(text, after, form, password)
+
+
+def _form(text: str, start: int, name: str, after: re.Match[str], option: bool) -> Form:
+    if after["close"]:
+        return "json"
+    if option and (name.startswith("--") or after["sep"] == " "):
+        return "flag"
+    if after["sep"] == "=" and text[start - 1 : start] in ("?", "&", ";") and start:
+        return "query"
+    if after["sep"] == "=" and name.upper() == name:
+        return "env"
+    return "config"
+
+
+def _quoted(text: str, opened: re.Match[str], form: Form, password: bool, name: str) -> Named | None:
+    start = opened.end()
+    end = string_end(text, start, opened["quote"], len(opened["slashes"]))
+    line = text.find("\n", start, end if end >= 0 else start + 400)
+    if end < 0 or line >= 0:  # not closed on its line: a stray quote, or text cut short
+        bare = _BARE.match(text, start)
+        end = bare.end() if bare else start
+    value = text[start:end]
+    if len(value) < 4 or is_placeholder(value):
+        return None
+    if password:
+        return Named(form, start, end) if not _is_prose(value, name) else None
+    return Named(form, start, end) if looks_generated(value) else None
+
+
+def _is_prose(value: str, name: str) -> bool:
+    """A label or message about passwords rather than a password."""
+    words = value.split()
+    if len(words) > 6:
+        return True
+    low = value.lower()
+    telling = (
+        "password",
+        "passwd",
+        "secret",
+        "token",
+        "enter",
+        "invalid",
+        "required",
+        "must",
+        "should",
+        "please",
+    )
+    return (any(word in low for word in telling) and not any(ch.isdigit() for ch in value)) or low == name
+
+
+def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Named | None:
+    regex = _QUERY_BARE if form == "query" else _BARE
+    match = regex.match(text, after.end())
+    if match is None:
+        return None
+    value = match[0] if form == "env" else re.split(r"[,;&|)}\]]", match[0], maxsplit=1)[0]
+    value = value.rstrip(",;.:)}]")
+    if is_placeholder(value) or value.startswith("-"):
+        return None
+    certain = password and form in ("flag", "env", "query") and len(value) >= 4
+    if certain or (len(value) >= 6 and password and _has_digit_or_sign(value)) or looks_generated(value):
+        return Named(form, after.end(), after.end() + len(value))
+    return None
+
+
+def _has_digit_or_sign(value: str) -> bool:
+    return (
+        re.search(r"[A-Za-z]", value) is not None
+        and re.search(r"[\d!#%^*@]", value) is not None
+        and "/" not in value
+    )
+
+
+def _is_wordy(value: str) -> bool:
+    """Whether words of four letters or more make up most of ``value``."""
+    return sum(map(len, _WORD.findall(value))) > 0.7 * len(value)
+
+
+def looks_generated(value: str) -> bool:
+    """Whether ``value`` looks made by a generator: eight or more characters, digits among letters, no words or path."""
+    if len(value) < 8 or re.search(r"[\s(){}<>\[\]|]", value) or not re.search(r"\d", value):
+        return False
+    if not re.search(r"[A-Za-z]", value) or "://" in value or value.startswith(("/", "./", "~", "../", "@")):
+        return False
+    return not _is_wordy(value)

@@ -1,0 +1,32 @@
+"""What somebody marked ``<private>``: never stored, closed or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rekal.scrub.secrets.kind import Kind, Span
+
+_OPEN = re.compile(r"<private>", re.IGNORECASE)
+_TAG = re.compile(r"<(?P<slash>/?)private>", re.IGNORECASE)
+
+
+def _find(text: str, hay: str) -> Iterator[Span]:
+    opened = _OPEN.search(text)
+    while opened:
+        end = _closing(text, opened.end())
+        yield opened.start(), end
+        opened = _OPEN.search(text, end)
+
+
+def _closing(text: str, start: int) -> int:
+    """End of the block opened before ``start``; blocks nest; an unclosed one lasts to the end of the text."""
+    depth = 1
+    for tag in _TAG.finditer(text, start):
+        depth += -1 if tag["slash"] else 1
+        if depth == 0:
+            return tag.end()
+    return len(text)
+
+
+KIND = Kind("private", ("<private>",), _find)

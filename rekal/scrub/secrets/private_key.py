@@ -1,0 +1,41 @@
+"""Private key blocks over many lines, with real or escaped line breaks, whole or cut off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rekal.scrub.secrets.kind import Kind, Span
+
+_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_BREAK = r"(?:[ \t]*(?:\\*\r?\n|(?:\\+r)?\\+n)[ \t]*(?:[+\-|>][ \t]*)?(?:\d+(?:→|\t|:)[ \t]*)?)"
+_ARMOUR = r"(?:[A-Z][A-Za-z\-]+: [^\n\\]{1,80}|)"
+_BODY = re.compile(
+    rf"{_BREAK}+(?:{_ARMOUR}{_BREAK}+)*(?P<first>[A-Za-z0-9+/=]{{8,}})|(?P<same>[ \t]*[A-Za-z0-9+/=]{{32,}})"
+)
+_LINE = re.compile(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
+_DIFF_LINE = re.compile(r"(?:\r?\n|\\+n)[+\-]")
+
+
+def _find(text: str, hay: str) -> Iterator[Span]:
+    for begin in _BEGIN.finditer(text):
+        body = _BODY.match(text, begin.end())
+        if body is None:
+            continue
+        lines = [body.span("first" if body["first"] else "same")]
+        while more := _LINE.match(text, lines[-1][1]):
+            lines.append(more.span("line" if more["line"] else "word"))
+        gap = re.compile(rf"{_BREAK}*[ \t]*").match(text, lines[-1][1])
+        end = _END.match(text, gap.end()) if gap else None
+        stop = end.end() if end else lines[-1][1]
+        if _DIFF_LINE.search(text, begin.end(), stop):
+            yield begin.span()
+            yield from lines
+            if end:
+                yield end.span()
+        else:
+            yield begin.start(), stop
+
+
+KIND = Kind("private-key", ("-----begin",), _find)

@@ -1,0 +1,42 @@
+"""Passwords behind the short options of tools that are known to take one there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rekal.scrub.secrets.kind import Kind, Span, positions
+from rekal.scrub.secrets.placeholder import is_placeholder
+
+_HINTS = (" -p", " -u", " --user")
+_OPTION = re.compile(
+    r"""[ ](?:-p[ \t]*|(?P<login>(?:-u|--user)[ =]?(?:\\*["'])?[^\s:"'\\/]{1,80}:))"""
+    r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>]{3,}))"""
+)
+_GLUED = re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b")
+_SPACED = re.compile(
+    r"\b(?:sshpass|(?:docker|podman|helm|oras|skopeo)\b.*\blogin|mongo(?:sh|dump|restore)?)\b"
+)
+_LOGIN = re.compile(r"\b(?:curl|wget|http|https)\b")
+
+
+def _find(text: str, hay: str) -> Iterator[Span]:
+    for at in positions(hay, _HINTS):
+        option = _OPTION.match(text, at)
+        if option is None:
+            continue
+        group = "quoted" if option["quoted"] else "bare"
+        if _takes_password(text, at, option) and not is_placeholder(option[group]):
+            yield option.span(group)
+
+
+def _takes_password(text: str, at: int, option: re.Match[str]) -> bool:
+    """Whether the command before the option is one whose option this is."""
+    before = re.split(r"[\n|;&]|\\+n", text[max(0, at - 200) : at])[-1]
+    if option["login"]:
+        return _LOGIN.search(before) is not None
+    glued = text[at + 3 : at + 4] not in (" ", "\t")
+    return (_GLUED.search(before) is not None and glued) or _SPACED.search(before) is not None
+
+
+KIND = Kind("short-flag", _HINTS, _find)

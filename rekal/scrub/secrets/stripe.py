@@ -1,0 +1,13 @@
+"""Stripe secret, restricted and webhook keys."""
+
+from __future__ import annotations
+
+from rekal.scrub.secrets.kind import by_prefix
+
+KIND = by_prefix(
+    "stripe-key",
+    "(?:[sr]k_(?:live|test)_|whsec_)",
+    ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
+    least=24,
+    body="[A-Za-z0-9+/=]",
+)

@@ -1,0 +1,11 @@
+"""Microsoft Teams webhook URLs."""
+
+from __future__ import annotations
+
+from rekal.scrub.secrets.kind import by_pattern
+
+KIND = by_pattern(
+    "teams-webhook",
+    r"webhook\.office\.com\\*/webhookb2\\*/(?P<secret>[A-Za-z0-9@/\-]{60,}|(?:[A-Za-z0-9@\-]+\\+/)+[A-Za-z0-9\-]{8,})",
+    ("webhook.office.com",),
+)

@@ -1,0 +1,7 @@
+"""Vault service, batch and recovery tokens."""
+
+from __future__ import annotations
+
+from rekal.scrub.secrets.kind import by_prefix
+
+KIND = by_prefix("vault-token", r"hv[sbr]\.", ("hvs.", "hvb.", "hvr."), least=24)

@@ -1,0 +1,168 @@
+"""The choke point: the only place that turns a raw transcript into a session."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, TypeVar
+
+from rekal import ids
+from rekal.model import Author, Edit, RawCall, RawTurn, Session, ToolCall, Transcript, Turn
+
+if TYPE_CHECKING:
+    from rekal.scrub.scrubber import Scrubber
+
+COMMAND_LENGTH = 200
+EXCERPT_LENGTH = 400
+
+_Key = TypeVar("_Key")
+_CUT_MARKER = re.compile(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
+
+
+def scrubbed(
+    scrubber: Scrubber, transcript: Transcript, author: Author, *, root: str | None, branch: str | None
+) -> Session:
+    """Scrub every string of ``transcript`` and give it its ids.
+
+    ``root`` is the work tree the session belongs to: ``cwd`` becomes relative to it. ``branch`` overrides the first
+    branch the transcript names. Turns that are empty after scrubbing are dropped and their calls pass to the turn
+    before. Ids are derived from scrubbed text, so that no id is the hash of a secret, and from raw native ids, so
+    that every machine derives the same.
+    """
+    session_id = ids.session_id(transcript.agent, transcript.native_id, author.email)
+    turns, places = _turns(scrubber, transcript, session_id)
+    calls = _calls(scrubber, transcript, session_id, places)
+    clean = scrubber.text
+
+    def other(native_id: str | None) -> str | None:
+        return None if native_id is None else ids.session_id(transcript.agent, native_id, author.email)
+
+    def maybe(text: str | None) -> str | None:
+        return None if text is None else clean(text)
+
+    return Session(
+        id=session_id,
+        agent=transcript.agent,
+        native_id=clean(transcript.native_id),
+        author_name=author.name,
+        author_email=author.email,
+        parent_id=other(transcript.parent_native_id),
+        forked_from=other(transcript.forked_from),
+        actor=transcript.actor,
+        agent_type=maybe(transcript.agent_type),
+        description=maybe(transcript.description),
+        spawn_depth=transcript.spawn_depth,
+        branch=maybe(branch if branch is not None else next(iter(transcript.branches), None)),
+        cwd=maybe(_relative(next(iter(transcript.cwds), None), root)),
+        model=maybe(transcript.model),
+        title=maybe(transcript.title),
+        started_at=transcript.started_at,
+        turns=turns,
+        tool_calls=calls,
+        edits=_edits(scrubber, transcript, calls),
+    )
+
+
+def _relative(cwd: str | None, root: str | None) -> str | None:
+    if cwd is None or root is None:
+        return cwd
+    parts, above = (re.split(r"[/\\]+", path.rstrip("/\\")) for path in (cwd, root))
+    if parts[: len(above)] != above:
+        return cwd
+    return "/".join(parts[len(above) :]) or "."
+
+
+def _turns(scrubber: Scrubber, transcript: Transcript, session_id: str) -> tuple[tuple[Turn, ...], list[int]]:
+    """The turns that are not empty, and for each raw turn the place of the last kept turn up to it."""
+    turns: list[Turn] = []
+    places: list[int] = []
+    seen: Counter[tuple[str, str]] = Counter()
+    for raw in transcript.turns:
+        content = scrubber.text(raw.content)
+        if content.strip():
+            uid = _turn_uid(transcript.agent, session_id, raw, content, seen)
+            model = None if raw.model is None else scrubber.text(raw.model)
+            turns.append(Turn(len(turns), uid, raw.role, content, raw.occurred_at, model))
+        places.append(len(turns) - 1)
+    return tuple(turns), places
+
+
+def _turn_uid(agent: str, session_id: str, raw: RawTurn, content: str, seen: Counter[tuple[str, str]]) -> str:
+    if raw.native_id:
+        return _native_uid("turn", agent, session_id, raw)
+    nth = 0 if raw.role == "steering" else _count(seen, (raw.role, content))
+    return ids.derive("turn", session_id, raw.role, content, str(nth))
+
+
+def _native_uid(kind: str, agent: str, session_id: str, raw: RawTurn | RawCall) -> str:
+    return ids.derive(kind, agent if raw.shared else session_id, raw.native_id or "")
+
+
+def _count(seen: Counter[_Key], key: _Key) -> int:
+    seen[key] += 1
+    return seen[key] - 1
+
+
+def _calls(
+    scrubber: Scrubber, transcript: Transcript, session_id: str, places: list[int]
+) -> tuple[ToolCall, ...]:
+    calls: list[ToolCall] = []
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for raw in transcript.calls:
+        tool = scrubber.text(raw.tool)
+        path = None if raw.path is None else scrubber.text(raw.path)
+        command = None if raw.command is None else clipped(scrubber, raw.command, COMMAND_LENGTH)
+        if raw.native_id:
+            uid = _native_uid("call", transcript.agent, session_id, raw)
+        else:
+            key = (tool, path or "", command or "")
+            uid = ids.derive("call", session_id, *key, str(_count(seen, key)))
+        turn = places[raw.turn] if 0 <= raw.turn < len(places) else -1
+        excerpt = _excerpt(scrubber, raw)
+        calls.append(
+            ToolCall(len(calls), uid, turn, tool, path, command, raw.outcome, excerpt, raw.occurred_at)
+        )
+    return tuple(calls)
+
+
+def _excerpt(scrubber: Scrubber, raw: RawCall) -> str | None:
+    if raw.excerpt is None or raw.outcome != "error" or scrubber.rules.tool_output == "none":
+        return None
+    return clipped(scrubber, raw.excerpt, EXCERPT_LENGTH)
+
+
+def clipped(scrubber: Scrubber, text: str, length: int) -> str:
+    """``text`` scrubbed and then cut to ``length`` characters, so that no cut hides half a secret from the scrubber."""
+    whole = scrubber.text(text)
+    cut = _cut(whole, length)
+    while cut != whole and (again := _cut(scrubber.text(cut), length)) != cut:
+        cut = again
+    return cut
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else _CUT_MARKER.sub("", text[:length])
+
+
+def _edits(scrubber: Scrubber, transcript: Transcript, calls: tuple[ToolCall, ...]) -> tuple[Edit, ...]:
+    edits: list[Edit] = []
+    for raw, call in zip(transcript.calls, calls, strict=True):
+        if raw.wrote and call.path is not None:
+            edits.append(Edit(len(edits), call.seq, call.path, _line_hashes(scrubber, raw.wrote)))
+    return tuple(edits)
+
+
+def _line_hashes(scrubber: Scrubber, lines: tuple[str, ...]) -> tuple[int, ...]:
+    """Hashes of the lines without findings: the hash of a line with a short password could be guessed."""
+    text = "\n".join(lines)
+    findings = scrubber.find(text)
+    hashes = []
+    start = 0
+    for line in lines:
+        end = start + len(line)
+        secret = any(left < end and start < right for _, left, right in findings)
+        hashed = None if secret else ids.line_hash(line)
+        if hashed is not None:
+            hashes.append(hashed)
+        start = end + 1
+    return tuple(hashes)
