@@ -1,0 +1,282 @@
+"""The wire codec: records to immutable segments and back.
+
+:func:`encode` yields segments of at most 4 MiB, the same bytes for the same records. :class:`Reader` takes any bytes a
+stranger can push and yields the records that are there; what it left out and why is in its report. The bytes are
+described in ``docs/wire-format.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+import msgspec
+
+from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, Tombstone
+from rekal.transport import limits, records
+from rekal.transport.columns import ColumnReader, ColumnWriter
+from rekal.transport.frames import HEADER, Packed, Packer, read_frames
+from rekal.transport.limits import Damaged, Reason, Report, Tally
+from rekal.transport.parts import SessionPart, halve, pack_parts, unpack_parts, weight
+from rekal.transport.paths import without_unsafe_paths
+
+Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
+
+HEAD, TURNS, CHECKPOINT, EVENT, REWRITE, TOMBSTONE, FRAGMENT = range(1, 8)
+_KINDS = range(HEAD, FRAGMENT + 1)
+_GROUP = 1 << 20  # characters that one frame takes before the next begins
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A finished segment. ``name`` is the BLAKE2b of ``data``, 40 hexadecimal characters."""
+
+    name: str
+    data: bytes
+
+    @property
+    def path(self) -> str:
+        """Its place in a ref's tree."""
+        return f"segments/{self.name[:2]}/{self.name}.rkl"
+
+
+def segment_name(data: bytes) -> str:
+    """The name of a segment with these bytes."""
+    return hashlib.blake2b(data, digest_size=20).hexdigest()
+
+
+def _kinds_of(record: Record) -> Iterator[tuple[int, Record]]:
+    if isinstance(record, Session):
+        yield HEAD, msgspec.structs.replace(record, turns=(), tool_calls=(), edits=())
+        if record.turns or record.tool_calls or record.edits:
+            yield TURNS, SessionPart(record.id, record.turns, record.tool_calls, record.edits)
+    elif isinstance(record, SessionPart):
+        yield TURNS, record
+    elif isinstance(record, Checkpoint):
+        yield CHECKPOINT, record
+    elif isinstance(record, MemoryEvent):
+        yield EVENT, record
+    else:
+        yield (REWRITE if isinstance(record, Rewrite) else TOMBSTONE), record
+
+
+def _pack(kind: int, items: Sequence[Record]) -> bytes:
+    if kind == TURNS:
+        return pack_parts(cast(Sequence[SessionPart], items))
+    if kind == HEAD:
+        return records.pack_heads(cast(Sequence[Session], items))
+    if kind == CHECKPOINT:
+        return records.pack_checkpoints(cast(Sequence[Checkpoint], items))
+    if kind == EVENT:
+        return records.pack_events(cast(Sequence[MemoryEvent], items))
+    if kind == REWRITE:
+        return records.pack_rewrites(cast(Sequence[Rewrite], items))
+    return records.pack_tombstones(cast(Sequence[Tombstone], items))
+
+
+def _pack_fragment(kind: int, digest: bytes, index: int, count: int, piece: bytes) -> bytes:
+    out = ColumnWriter(1)
+    out.ints([kind, index, count, len(piece)])
+    out.blob(digest)
+    out.blob(piece)
+    return out.payload()
+
+
+def _digest(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=16).digest()
+
+
+class _Builder:
+    """Turns groups of records into frames and frames into segments."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._packer = Packer()
+        self._tally = tally
+        self._frames: list[bytes] = []
+        self._size = len(HEADER)
+        self._plain = 0
+
+    def _fragments(self, kind: int, payload: bytes) -> Iterator[Packed]:
+        starts = range(0, len(payload), limits.FRAGMENT)
+        if len(starts) > limits.MAX_FRAGMENTS:
+            self._tally.skip(Reason.UNWRITABLE)
+            return
+        digest = _digest(payload)
+        for index, start in enumerate(starts):
+            piece = payload[start : start + limits.FRAGMENT]
+            yield self._packer.pack(FRAGMENT, _pack_fragment(kind, digest, index, len(starts), piece))
+
+    def _pack(self, kind: int, items: Sequence[Record]) -> Iterator[Packed]:
+        # Halving until it fits also leaves a record that cannot be written on its own, so that only it is lost.
+        parts = _halve(items)
+        if parts and sum(map(_weight, items)) > _GROUP:
+            payload = None
+        else:
+            try:
+                payload = _pack(kind, items)
+            except (ValueError, OverflowError):
+                payload = None
+        if payload is not None and len(payload) <= limits.MAX_PLAIN:
+            packed = self._packer.pack(kind, payload)
+            if len(packed.data) + len(HEADER) <= limits.MAX_SEGMENT:
+                yield packed
+                return
+        if parts:
+            for half in parts:
+                yield from self._pack(kind, half)
+        elif payload is not None:
+            yield from self._fragments(kind, payload)
+        else:
+            self._tally.skip(Reason.UNWRITABLE)
+
+    def add(self, kind: int, items: Sequence[Record]) -> Iterator[Segment]:
+        """Take records of one kind; yield the segments that became full."""
+        for packed in self._pack(kind, items):
+            full = self._size + len(packed.data) > limits.MAX_SEGMENT
+            if full or len(self._frames) == limits.MAX_FRAMES or self._plain + packed.plain > limits.MAX_SEGMENT_PLAIN:
+                yield from self.finish()
+            self._frames.append(packed.data)
+            self._size += len(packed.data)
+            self._plain += packed.plain
+
+    def finish(self) -> Iterator[Segment]:
+        """Yield the segment begun, if there is one."""
+        if self._frames:
+            data = HEADER + b"".join(self._frames)
+            self._tally.segments += 1
+            self._tally.frames += len(self._frames)
+            self._frames, self._size, self._plain = [], len(HEADER), 0
+            yield Segment(segment_name(data), data)
+
+
+def _weight(record: Record) -> int:
+    if isinstance(record, SessionPart):
+        return weight(record)
+    if isinstance(record, Checkpoint):
+        return 200 + 80 * len(record.files) + 40 * len(record.sessions)
+    return 200 + len(record.payload) if isinstance(record, MemoryEvent) else 300
+
+
+def _halve(items: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]] | None:
+    middle = len(items) // 2
+    if middle:
+        return items[:middle], items[middle:]
+    (only,) = items
+    if isinstance(only, SessionPart):
+        parts = halve(only)
+        return parts and ([parts[0]], [parts[1]])
+    return None
+
+
+def encode(items: Iterable[Record], tally: Tally | None = None) -> Iterator[Segment]:
+    """Yield the segments that hold ``items``: the same bytes for the same records in the same order.
+
+    A session with turns becomes its head and a :class:`SessionPart`. What cannot be written (paths that leave the
+    repository, records over the format's limits) is counted in ``tally``.
+    """
+    tally = Tally() if tally is None else tally
+    builder = _Builder(tally)
+    groups: dict[int, list[Record]] = {kind: [] for kind in _KINDS}
+    weights = dict.fromkeys(_KINDS, 0)
+    for item in items:
+        tally.records += 1
+        for kind, record in _kinds_of(item):
+            groups[kind].append(without_unsafe_paths(record, tally))
+            weights[kind] += _weight(record)
+            if weights[kind] >= _GROUP or len(groups[kind]) == limits.MAX_ITEMS:
+                yield from builder.add(kind, groups[kind])
+                groups[kind], weights[kind] = [], 0
+    for kind, group in groups.items():
+        if group:
+            yield from builder.add(kind, group)
+    yield from builder.finish()
+
+
+class _Pieces:
+    """Pieces of payloads too large for one frame, until they are complete. What is held is bounded."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, bytes, int], dict[int, bytes]] = {}
+        self._bytes = 0
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._held.values()))
+
+    def add(self, columns: ColumnReader) -> tuple[int, bytes] | None:
+        """Take one piece; the kind and the payload once it is whole. Raises :class:`Damaged`."""
+        kind, index, count, size = columns.ints(4)
+        digest, piece = columns.blob(16), columns.blob(size)
+        columns.close()
+        if not 0 <= index < count <= limits.MAX_FRAGMENTS or kind not in range(HEAD, FRAGMENT):
+            raise Damaged(Reason.DAMAGED, "a piece of nothing")
+        if self._bytes + size > limits.MAX_HELD:
+            raise Damaged(Reason.BOMB, "too many unfinished pieces")
+        pieces = self._held.setdefault((kind, digest, count), {})
+        self._bytes += size - len(pieces.get(index, b""))
+        pieces[index] = piece
+        if len(pieces) < count:
+            return None
+        del self._held[kind, digest, count]
+        payload = b"".join(pieces[i] for i in range(count))
+        self._bytes -= len(payload)
+        if _digest(payload) != digest:
+            raise Damaged(Reason.DAMAGED, "pieces that do not fit together")
+        return kind, payload
+
+
+class Reader:
+    """Reads segments. Every record is stamped with ``origin``, the ref it came by."""
+
+    def __init__(self, origin: str = LOCAL) -> None:
+        self._origin = origin
+        self._tally = Tally()
+        self._pieces = _Pieces()
+
+    def _unpack(self, kind: int, payload: bytes) -> Sequence[Record]:
+        columns = ColumnReader(payload, self._tally)
+        if kind == FRAGMENT:
+            whole = self._pieces.add(columns)
+            return () if whole is None else self._unpack(*whole)
+        out = self._unpack_kind(kind, columns)
+        columns.close()
+        return [without_unsafe_paths(record, self._tally) for record in out]
+
+    def _unpack_kind(self, kind: int, columns: ColumnReader) -> Sequence[Record]:
+        if kind == TURNS:
+            return unpack_parts(columns)
+        if kind == HEAD:
+            return records.unpack_heads(columns, self._origin)
+        if kind == CHECKPOINT:
+            return records.unpack_checkpoints(columns, self._origin)
+        if kind == EVENT:
+            return records.unpack_events(columns, self._origin)
+        if kind == REWRITE:
+            return records.unpack_rewrites(columns)
+        return records.unpack_tombstones(columns, self._origin)
+
+    def read(self, data: bytes) -> Iterator[Record]:
+        """Yield the records of one segment, frame by frame; heads carry no turns. Never raises for its bytes."""
+        for frame in read_frames(data, _KINDS, self._tally):
+            try:
+                found = self._unpack(frame.kind, frame.payload)
+            except Damaged as error:
+                self._tally.skip(error.reason)
+                continue
+            self._tally.records += len(found)
+            yield from found
+
+    def report(self) -> Report:
+        """What was read so far and what was left out."""
+        report = self._tally.report()
+        if self._pieces.waiting:
+            waiting = limits.Skip(Reason.INCOMPLETE, self._pieces.waiting)
+            report = msgspec.structs.replace(report, skips=(*report.skips, waiting))
+        return report
+
+
+def decode(segments: Iterable[bytes], origin: str = LOCAL) -> tuple[list[Record], Report]:
+    """All records of several segments, and the report."""
+    reader = Reader(origin)
+    found = [record for data in segments for record in reader.read(data)]
+    return found, reader.report()
