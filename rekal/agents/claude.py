@@ -42,9 +42,8 @@ class Claude:
         for offset, record in reader:
             conversation.take(offset, record)
         if conversation.orphaned and reader.start:
-            # A sub-agent inside the file is known by its first record, which only a whole reading sees.
-            whole = self.parse(source, None, where)
-            return msgspec.structs.replace(whole, restarted=True)
+            # A sub-agent inside the file is known by its first record: look at it all, still up to where we had come.
+            return self.parse(source, Resume(0, fingerprint(source.path, 0, reader.seen)), where)
         if not conversation.taken and not reader.start and reader.skipped_bytes:
             raise SourceError(f"no record can be read in {source.path}")
         return _parsed(reader, conversation)
@@ -93,7 +92,7 @@ def _parsed(reader: Reader, conversation: Conversation) -> Parsed:
         skipped += _complete_sub_agent(main, reader.path, conversation.first_session_id)
     found = [thread.transcript(last_human) for thread in conversation.threads()]
     if main.actor == "human":
-        found[0] = _complete_session(found[0], conversation, from_start=reader.start == 0)
+        found[0] = _complete_session(found[0], conversation, from_start=reader.seen == 0)
     return Parsed(
         transcripts=tuple(one for one in found if one.turns or one.calls),
         offset=offset,

@@ -1,8 +1,9 @@
 """From Claude Code's records to conversations: one pass, each record seen once, in file order.
 
 A turn is known by the uuid of the record that begins it, which every copy of the history repeats. The lines of one
-message are merged into its turn, but never across the point up to which an earlier reading had come: what arrived
-since is a turn of its own, so that no text is lost and none is stored twice, wherever the readings part the file.
+message are merged into its turn, but never across the point up to which an earlier reading had come: all that was said
+before it is stored, and what arrived since is a turn of its own. So no text is lost and none is stored twice, wherever
+the readings part the file; records before that point are read again only for the calls that waited in them.
 """
 
 from __future__ import annotations
@@ -133,14 +134,14 @@ class Conversation:
         self, entry: _Entry, role: Role, text: str, model: str | None = None, message: MessageKey | None = None
     ) -> None:
         turns = entry.thread.turns
+        if entry.offset < self._seen:
+            return
         if turns and message is not None and turns[-1].message == message:
-            parted = turns[-1].offset < self._seen <= entry.offset
-            if not parted:
-                turns[-1].parts.append(text)
-                return
+            turns[-1].parts.append(text)
+            return
         native_id = entry.uuid or self._spare_id(entry.offset, text)
         shared = entry.uuid is not None
-        turns.append(Spoken(role, [text], native_id, shared, entry.offset, entry.at, model, message))
+        turns.append(Spoken(role, [text], native_id, shared, entry.at, model, message))
 
     def _spare_id(self, offset: int, text: str) -> str:
         """An id for what has none: its place in this file and its content, counted for records glued together."""
@@ -221,9 +222,9 @@ class Conversation:
             return
         heard = text in self._queued
         self._queued[text] += queue or not heard
-        if not heard:
+        if not heard and entry.offset >= self._seen:
             native_id = f"steering:{content_hash(text)}"
-            entry.thread.turns.append(Spoken("steering", [text], native_id, False, entry.offset, entry.at))
+            entry.thread.turns.append(Spoken("steering", [text], native_id, False, entry.at))
 
 
 def _by_machine(record: Record) -> bool:

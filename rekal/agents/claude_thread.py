@@ -27,7 +27,6 @@ class Spoken(msgspec.Struct):
     parts: list[str]
     native_id: str
     shared: bool
-    offset: int
     occurred_at: datetime | None
     model: str | None = None
     message: MessageKey | None = None

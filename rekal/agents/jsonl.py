@@ -133,7 +133,7 @@ class Reader:
         self.skipped_bytes = 0
         self.restarted = False
         self.start = self.seen = 0
-        if resume is not None and resume.offset > 0:
+        if resume is not None:
             self._resume(resume)
         self.offset = self.start
         self._tail: list[str] = []  # the lines of an unfinished record, from self.offset on
@@ -141,7 +141,7 @@ class Reader:
 
     def _resume(self, resume: Resume) -> None:
         digest, _, ahead = resume.prefix_hash.partition("+")
-        if self._size() < resume.offset or fingerprint(self.path, resume.offset) != digest:
+        if resume.offset > 0 and (self._size() < resume.offset or fingerprint(self.path, resume.offset) != digest):
             self.restarted = True
             return
         self.start = resume.offset

@@ -1,0 +1,104 @@
+"""Where Claude Code's transcripts are looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rekal.agents.base import Where
+from rekal.agents.claude import ADAPTER
+from rekal.agents.claude_places import Narrowing, config_directories, encoded, session_above
+
+ROOT = Path("/home/me/my_app")
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/home/me/a.b", "-home-me-a-b"),
+        ("C:\\Users\\x", "c--users-x"),
+        ("/w/a_b c@d-e", "-w-a-b-c-d-e"),
+        ("/w/é", "-w--"),
+        ("/w/\U0001f600", "-w---"),
+    ],
+)
+def test_encoded(path: str, folder: str) -> None:
+    assert encoded(path) == folder
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("-home-me-my-app", True),
+        ("-home-me-my-app-src-deep", True),
+        ("-home-me-my-app--claude-worktrees-fix", True),
+        ("-home-me", True),
+        ("-", True),
+        ("-HOME-me-My-App", True),
+        ("-home-me-my-app2", False),
+        ("-home-me-other", False),
+        ("-home-you", False),
+    ],
+)
+def test_narrowing(folder: str, expected: bool) -> None:
+    assert Narrowing((ROOT,)).admits(folder) is expected
+
+
+def test_long_paths_are_cut_and_end_in_a_hash() -> None:
+    deep = Path("/w/" + "d" * 250)
+    narrowing = Narrowing((deep,))
+    assert narrowing.admits(encoded(str(deep)) + "-1x2y3z")
+    assert not narrowing.admits("-w-" + "e" * 197 + "-1x2y3z")
+    root = Path("/w/" + "d" * 190)
+    assert Narrowing((root,)).admits(encoded(str(root / ("e" * 40))) + "-abc")
+
+
+def test_configuration_directories() -> None:
+    home = Path("/home/me")
+    plain = Where(home, (ROOT,), {"XDG_CONFIG_HOME": "/elsewhere"})
+    assert config_directories(plain) == [home / ".claude", home / ".config" / "claude"]
+    assert config_directories(Where(home, (ROOT,), {"CLAUDE_CONFIG_DIR": "/opt/c"})) == [Path("/opt/c")]
+    assert config_directories(Where(home, (ROOT,), {"CLAUDE_CONFIG_DIR": "~/c"})) == [home / "c"]
+    assert config_directories(Where(home, (ROOT,), {"CLAUDE_CONFIG_DIR": " "})) == config_directories(plain)
+
+
+def test_discover(tmp_path: Path) -> None:
+    projects = tmp_path / ".claude" / "projects"
+    wanted = [
+        "-home-me/s0.jsonl",
+        "-home-me-my-app/agent-old.jsonl",
+        "-home-me-my-app/s1.jsonl",
+        "-home-me-my-app/s1/subagents/agent-a.jsonl",
+        "-home-me-my-app/s1/subagents/workflows/w/agent-b.jsonl",
+        "-home-me-my-app-src/s2.jsonl",
+    ]
+    others = [
+        "-home-me-my-app/sessions-index.json",
+        "-home-me-my-app/memory/notes.md",
+        "-home-me-my-app/s1/tool-results/x.jsonl",
+        "-home-me-my-app/s1/subagents/agent-a.meta.json",
+        "-home-me-my-app/s1/subagents/workflows/w/journal.jsonl",
+        "-home-me-other/s3.jsonl",
+    ]
+    for name in wanted + others:
+        (projects / name).parent.mkdir(parents=True, exist_ok=True)
+        (projects / name).write_text("{}\n", encoding="utf-8")
+    (tmp_path / ".claude" / "history.jsonl").write_text("{}\n", encoding="utf-8")
+    found = list(ADAPTER.discover(Where(tmp_path, (ROOT,))))
+    assert sorted(str(source.path.relative_to(projects)) for source in found) == sorted(wanted)
+    assert [source.key for source in found] == [source.key for source in ADAPTER.discover(Where(tmp_path, (ROOT,)))]
+    session = str(projects / "-home-me-my-app/s1.jsonl")
+    parents = {source.path.name: source.parent_key for source in found}
+    assert parents["agent-a.jsonl"] == parents["agent-b.jsonl"] == session
+    assert parents["agent-old.jsonl"] is parents["s1.jsonl"] is None
+    places = [source.key for source in found]
+    assert places.index(session) < places.index(str(projects / wanted[3]))
+    assert all(source.size == 3 and source.mtime_ns > 0 for source in found)
+
+
+def test_session_above() -> None:
+    assert session_above(Path("/p/s1/subagents/agent-a.jsonl")) == "s1"
+    assert session_above(Path("/p/s1/subagents/workflows/w/agent-a.jsonl")) == "s1"
+    assert session_above(Path("/p/agent-a.jsonl")) is None
+    assert session_above(Path("subagents/agent-a.jsonl")) is None
