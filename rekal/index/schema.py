@@ -8,6 +8,9 @@ id never changes while it lives; ids of removed documents stay unused until the 
 memories never moves the scores of turns. A full build writes them ordered by term, so a query's terms touch few row
 groups; later additions follow unordered.
 
+``terms.key`` is half of the term's MD5: looking up a question's terms among half a million takes 3 ms by number and 33
+by text.
+
 ``cooccurrence`` is a view: files that sessions touched together, always what ``session_files`` says.
 """
 
@@ -37,7 +40,7 @@ _TABLES = (
     """CREATE TABLE docs (
         doc_id INTEGER NOT NULL, kind doc_kind NOT NULL, session_ord INTEGER, session_id VARCHAR, seq INTEGER,
         role turn_role, key VARCHAR, length INTEGER NOT NULL, text VARCHAR NOT NULL, occurred_at TIMESTAMP)""",
-    "CREATE TABLE terms (term_id INTEGER NOT NULL, term VARCHAR NOT NULL)",
+    "CREATE TABLE terms (term_id INTEGER NOT NULL, key UBIGINT NOT NULL, term VARCHAR NOT NULL)",
     "CREATE TABLE postings (term_id INTEGER NOT NULL, doc_id INTEGER NOT NULL, tf INTEGER NOT NULL)",
     """CREATE TABLE facets (
         session_ord INTEGER NOT NULL, session_id VARCHAR NOT NULL, agent VARCHAR NOT NULL, actor VARCHAR NOT NULL,

@@ -134,7 +134,7 @@ def _term_ids(con: Connection, terms: list[str]) -> Ints:
     found[unseen] = np.arange(first_new, first_new + len(unseen), dtype=np.int32)
     rows = {"id": found[unseen], "term": _objects((terms[at] for at in unseen), len(unseen))}
     if len(unseen):
-        _insert(con, "INSERT INTO terms SELECT id, term FROM batch", rows)
+        _insert(con, "INSERT INTO terms SELECT id, md5_number_lower(term), term FROM batch", rows)
     return found
 
 

@@ -1,0 +1,229 @@
+"""BM25 over turns, windows of turns, sessions and facets, from one reading of the postings.
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2, b = 0.75
+and idf = ln(1 + (N - df + 0.5) / (df + 0.5)), which is never negative. N, df and average lengths are those of the
+whole index, per kind of unit: a filter chooses what may be found, it does not change what a word is worth.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rekal.index.filters import NO_FILTERS, Filters, session_mask, sessions_in_time, turn_mask
+from rekal.index.reader import Bools, IndexReader, Ints, Longs, Postings, Units
+from rekal.index.schema import Kind
+
+Floats = NDArray[np.float64]
+
+K1, B = 1.2, 0.75
+
+# Windows are scored around this many best turns: a window is never much better than its best turn, and scoring the
+# windows of all 200,000 turns would cost as much as everything else together.
+_WINDOW_SEEDS = 2000
+
+
+class Occurrences(msgspec.Struct, frozen=True):
+    """Postings of one kind of unit: parallel arrays of term index, place and frequency, and ``df`` by term."""
+
+    term: Ints
+    place: Ints
+    tf: Ints
+    df: Longs
+
+
+class Windows(msgspec.Struct, frozen=True):
+    """Scored windows: the place of the turn in the middle, and the score. Ordered by place."""
+
+    centre: Ints
+    score: Floats
+
+
+class Lexical(msgspec.Struct, frozen=True):
+    """Scores of one question, 0 where nothing matches or a filter says no.
+
+    ``turns`` by place of the turn, ``sessions`` and ``facets`` by session number. ``idf`` by term, over turns (over
+    facets for a term that no turn has; of a term never seen, the idf of df = 0). ``allowed`` is what the filters let
+    through, by place of the turn.
+    """
+
+    postings: Postings
+    idf: Floats
+    turns: Floats
+    windows: Windows
+    sessions: Floats
+    facets: Floats
+    radius: int
+    allowed: Bools
+    occurrences: Occurrences
+
+
+def idf(df: Longs, count: int) -> Floats:
+    """Weight of terms that ``df`` of ``count`` units contain."""
+    weights: Floats = np.log1p((count - df + 0.5) / (df + 0.5))
+    return weights
+
+
+def _score(weights: Floats, found: Occurrences, lengths: Longs | Ints, average: float) -> Floats:
+    """BM25 by place. Sums go term by term, so that they round alike whatever order the units are in."""
+    norm = K1 * (1 - B + B * lengths / max(average, 1.0))
+    tf = found.tf.astype(np.float64)
+    gain = weights[found.term] * tf * (K1 + 1) / (tf + norm[found.place])
+    return np.bincount(found.place, gain, minlength=len(lengths)).astype(np.float64, copy=False)
+
+
+def occurrences(postings: Postings, units: Units) -> Occurrences:
+    """The postings that fall on ``units``, filtered by nothing."""
+    place = units.place[postings.doc]
+    inside = np.flatnonzero(place >= 0)
+    term = postings.term[inside]
+    df = np.bincount(term, minlength=len(postings.terms))
+    return Occurrences(term, place[inside], postings.tf[inside], df)
+
+
+def _keep(found: Occurrences, mask: Bools) -> Occurrences:
+    if mask.all():
+        return found
+    kept = mask[found.place]
+    return Occurrences(found.term[kept], found.place[kept], found.tf[kept], found.df)
+
+
+def _summed(found: Occurrences, group: Ints, groups: int) -> Occurrences:
+    """Occurrences by group instead of by place, frequencies added; ``df`` counts groups."""
+    terms = len(found.df)
+    sums = np.bincount(found.term.astype(np.int64) * groups + group, found.tf, minlength=terms * groups)
+    cells = np.flatnonzero(sums)
+    term, place = np.divmod(cells, groups)
+    df = np.bincount(term, minlength=terms)
+    return Occurrences(term.astype(np.int32), place.astype(np.int32), sums[cells].astype(np.int32), df)
+
+
+def score_kind(reader: IndexReader, postings: Postings, kind: Kind) -> Floats:
+    """BM25 of all documents of one kind, by place in ``reader.units(kind)``."""
+    units = reader.units(kind)
+    found = occurrences(postings, units)
+    return _score(idf(found.df, len(units)), found, units.length, _mean(units.length))
+
+
+def _mean(lengths: Ints | Longs) -> float:
+    return float(lengths.sum()) / max(1, len(lengths))
+
+
+def bm25(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *, radius: int = 1) -> Lexical:
+    """Score turns, windows of a turn with ``radius`` neighbours to each side, sessions and facets for ``terms``.
+
+    Filters apply before anything is cut. Windows and sessions are made of the turns the filters let through.
+    """
+    turns, facets = reader.units("turn"), reader.units("facet")
+    postings = reader.postings(list(dict.fromkeys(terms)))
+    sessions = session_mask(reader, filters)
+    allowed = turn_mask(reader, filters, sessions)
+    everywhere = occurrences(postings, turns)
+    found = _keep(everywhere, allowed)
+    in_facets = occurrences(postings, facets)
+    weights = np.where(everywhere.df > 0, idf(everywhere.df, len(turns)), idf(in_facets.df, len(facets)))
+    scores = _score(weights, found, turns.length, _mean(turns.length))
+    open_facets = (sessions & sessions_in_time(reader, filters, allowed))[facets.session]
+    return Lexical(
+        postings=postings,
+        idf=weights,
+        turns=scores,
+        windows=_windows(reader, weights, found, scores, allowed, radius),
+        sessions=_sessions(reader, everywhere, found, allowed),
+        facets=_facets(reader, _keep(in_facets, open_facets)),
+        radius=radius,
+        allowed=allowed,
+        occurrences=found,
+    )
+
+
+def _sessions(reader: IndexReader, everywhere: Occurrences, found: Occurrences, allowed: Bools) -> Floats:
+    turns, count = reader.units("turn"), len(reader.sessions)
+    df = _summed(everywhere, turns.session[everywhere.place], count).df
+    mine = _summed(found, turns.session[found.place], count)
+    lengths = np.bincount(turns.session, np.where(allowed, turns.length, 0), minlength=count).astype(np.int64)
+    return _score(idf(df, count), mine, lengths, float(turns.length.sum()) / max(1, count))
+
+
+def _facets(reader: IndexReader, found: Occurrences) -> Floats:
+    facets = reader.units("facet")
+    by_place = _score(idf(found.df, len(facets)), found, facets.length, _mean(facets.length))
+    scores = np.zeros(len(reader.sessions))
+    scores[facets.session] = by_place
+    return scores
+
+
+def _windows(
+    reader: IndexReader, weights: Floats, found: Occurrences, scores: Floats, allowed: Bools, radius: int
+) -> Windows:
+    turns, (start, end) = reader.units("turn"), reader.session_bounds
+    seeds = _best(scores, _WINDOW_SEEDS)
+    reach = [np.clip(seeds + d, start[seeds], end[seeds]) for d in range(-radius, radius + 1)]
+    centres = np.unique(np.concatenate(reach))
+    centres = centres[allowed[centres]]
+    first, last = np.maximum(centres - radius, start[centres]), np.minimum(centres + radius, end[centres])
+    lengths = np.concatenate([[0], np.cumsum(np.where(allowed, turns.length, 0))])
+    mine = _in_windows(found, first, last, len(turns))
+    average = (2 * radius + 1) * _mean(turns.length)
+    return Windows(centres.astype(np.int32), _score(weights, mine, lengths[last + 1] - lengths[first], average))
+
+
+def _in_windows(found: Occurrences, first: Longs, last: Longs, count: int) -> Occurrences:
+    """Occurrences by window, each from turn ``first`` to ``last``; ``count`` is the number of turns."""
+    # Number the turns that any window covers; most postings are of others and drop out here.
+    covered = np.zeros(count, np.bool_)
+    width = int((last - first).max(initial=-1)) + 1
+    for step in range(width):
+        covered[np.minimum(first + step, last)] = True
+    near = np.flatnonzero(covered[found.place])
+    number = np.cumsum(covered, dtype=np.int32) - 1
+    cells = int(covered.sum())
+    by_turn = np.bincount(
+        found.term[near].astype(np.int64) * cells + number[found.place[near]],
+        found.tf[near],
+        minlength=len(found.df) * cells,
+    )
+    sums = np.concatenate([np.zeros((len(found.df), 1)), by_turn.reshape(len(found.df), cells).cumsum(axis=1)], axis=1)
+    tf = sums[:, number[last] + 1] - sums[:, number[first]]
+    term, window = np.nonzero(tf)
+    return Occurrences(term.astype(np.int32), window.astype(np.int32), tf[term, window].astype(np.int32), found.df)
+
+
+def _best(scores: Floats, limit: int) -> Longs:
+    """Places of the ``limit`` highest positive scores and of all that tie with the last of them, unordered."""
+    places: Longs = np.flatnonzero(scores > 0)
+    if len(places) > limit:
+        least = np.partition(scores[places], len(places) - limit)[len(places) - limit]
+        places = places[scores[places] >= least]
+    return places
+
+
+def best_turns(reader: IndexReader, scores: Floats, limit: int) -> Ints:
+    """Places of the best ``limit`` turns with a positive score, best first; ties go by session id, then seq."""
+    turns = reader.units("turn")
+    places = _best(scores, limit)
+    rank = reader.sessions.rank[turns.session[places]]
+    return places[np.lexsort((turns.seq[places], rank, -scores[places]))][:limit].astype(np.int32)
+
+
+def best_sessions(reader: IndexReader, scores: Floats, limit: int) -> Ints:
+    """Numbers of the best ``limit`` sessions with a positive score, best first; ties go by session id."""
+    numbers = _best(scores, limit)
+    return numbers[np.lexsort((reader.sessions.rank[numbers], -scores[numbers]))][:limit].astype(np.int32)
+
+
+def best_turn_scores(reader: IndexReader, scores: Floats) -> Floats:
+    """The highest of ``scores`` (by place of the turn) in each session, by session number; 0 for none."""
+    best = np.zeros(len(reader.sessions))
+    np.maximum.at(best, reader.units("turn").session, scores)
+    return best
+
+
+def terms_at(lexical: Lexical, first: Ints, last: Ints) -> Bools:
+    """Which terms occur in each run of turns from place ``first`` to ``last``: a row a run, a column a term."""
+    present = np.zeros((len(first), len(lexical.postings.terms)), np.bool_)
+    found = lexical.occurrences
+    for row, (start, stop) in enumerate(zip(first, last, strict=True)):
+        present[row, found.term[(found.place >= start) & (found.place <= stop)]] = True
+    return present

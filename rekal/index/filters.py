@@ -1,0 +1,105 @@
+"""What a search is limited to. Filters become masks over sessions and turns before anything is ranked or cut."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+
+from rekal.index.reader import NO_TIME, Bools, IndexReader
+
+
+class Filters(msgspec.Struct, frozen=True):
+    """Conditions, all of which must hold. Times are inclusive and aware.
+
+    ``file``: a path, its tail, or a directory in it, by whole segments, case-folded. ``commit``: a prefix of a commit
+    id, before or after it was rewritten. ``author``: a part of ``name <email>``, case-folded. ``exclude``: session ids
+    left out together with their sub-agents' sessions. ``as_of`` looks at the world as it was then.
+    """
+
+    file: str | None = None
+    commit: str | None = None
+    author: str | None = None
+    agent: str | None = None
+    actor: str | None = None
+    branch: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    exclude: tuple[str, ...] = ()
+
+    @property
+    def from_us(self) -> int:
+        """The earliest time allowed, in microseconds since 1970 UTC."""
+        return NO_TIME if self.since is None else micros(self.since)
+
+    @property
+    def until_us(self) -> int:
+        """The latest time allowed."""
+        return min((micros(limit) for limit in (self.until, self.as_of) if limit is not None), default=-NO_TIME)
+
+    @property
+    def timed(self) -> bool:
+        """Whether any condition is about time."""
+        return (self.since, self.until, self.as_of) != (None, None, None)
+
+
+NO_FILTERS = Filters()
+
+
+def micros(when: datetime) -> int:
+    """Microseconds since 1970 UTC."""
+    # Whole numbers: a float has too few digits for microseconds.
+    delta = when.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def _conditions(filters: Filters) -> list[tuple[str, str]]:
+    """SQL conditions on ``facets``, each with its value."""
+    path = (filters.file or "").replace("\\", "/").removeprefix("./").strip("/")
+    given = (
+        (
+            path,
+            """session_ord IN (SELECT session_ord FROM session_files
+               WHERE contains('/' || lower(path) || '/', '/' || lower(?) || '/'))""",
+        ),
+        (filters.commit, "len(list_filter(commits, lambda sha: starts_with(sha, lower(?)))) > 0"),
+        (filters.author, "contains(lower(author_name || ' <' || author_email || '>'), lower(?))"),
+        (filters.agent, "agent = ?"),
+        (filters.actor, "actor = ?"),
+        (filters.branch, "list_contains(branches, ?)"),
+    )
+    return [(sql, value) for value, sql in given if value]
+
+
+def session_mask(reader: IndexReader, filters: Filters) -> Bools:
+    """Which sessions, by number, may be in the result as far as facets tell."""
+    conditions = _conditions(filters)
+    mask = np.ones(len(reader.sessions), np.bool_)
+    if conditions:
+        where = " AND ".join(sql for sql, _ in conditions)
+        found = reader.columns(f"SELECT session_ord FROM facets WHERE {where}", [value for _, value in conditions])
+        mask[:] = False
+        mask[found["session_ord"]] = True
+    if filters.exclude:
+        sessions, left_out = reader.sessions, set(filters.exclude)
+        gone = [s in left_out or p in left_out for s, p in zip(sessions.ids, sessions.parents, strict=True)]
+        mask &= ~np.array(gone, np.bool_)
+    return mask
+
+
+def turn_mask(reader: IndexReader, filters: Filters, sessions: Bools) -> Bools:
+    """Which turns, by place, may be in the result: those of the sessions let through, in the time asked for."""
+    mask = sessions[reader.units("turn").session]
+    if filters.timed:
+        times = reader.turn_times
+        mask &= (times >= filters.from_us) & (times <= filters.until_us) & (times != NO_TIME)
+    return mask
+
+
+def sessions_in_time(reader: IndexReader, filters: Filters, turns: Bools) -> Bools:
+    """Which sessions, by number, have a turn let through; all of them when no time was asked for."""
+    if not filters.timed:
+        return np.ones(len(reader.sessions), np.bool_)
+    return np.bincount(reader.units("turn").session[turns], minlength=len(reader.sessions)) > 0

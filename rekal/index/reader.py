@@ -1,0 +1,250 @@
+"""Reading index.db: whole columns as numpy arrays, and the postings of a question's terms in one go.
+
+A reader sees the file as it was when it opened, also when a newer one is renamed into its place meanwhile. Arrays
+are read once and only when something asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rekal.errors import StoreDamaged, StoreError
+from rekal.index import schema
+from rekal.index.schema import KINDS, Kind
+from rekal.index.text import ANALYSIS_VERSION
+from rekal.store.columns import record
+from rekal.store.connect import Connection, connect, translated
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_MOST_SELECTS = 64
+
+#: Microseconds that stand for "no time": earlier than anything, so "since" leaves it out by itself.
+NO_TIME = -(1 << 62)
+
+
+class Units(msgspec.Struct, frozen=True):
+    """The documents of one kind, as parallel arrays of n units; a unit's *place* is its number in them.
+
+    Turns are ordered by session, then place in it, so neighbours are adjacent; other kinds by document id. ``place``
+    maps a document id to its place, -1 for documents of other kinds. ``session`` is a session number, -1 without one.
+    """
+
+    doc: Ints
+    session: Ints
+    seq: Ints
+    length: Ints
+    place: Ints
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+
+class Sessions(msgspec.Struct, frozen=True):
+    """Sessions by number: ids, parents' ids, ``rank`` (the order of the ids, which settles ties), numbers by id."""
+
+    ids: tuple[str, ...]
+    parents: tuple[str | None, ...]
+    rank: Ints
+    numbers: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def number(self, session_id: str) -> int | None:
+        """The number of a session, None when the index does not have it."""
+        return self.numbers.get(session_id)
+
+
+class Postings(msgspec.Struct, frozen=True):
+    """Where terms occur, in every kind of document, grouped by term: parallel arrays of one row a posting.
+
+    ``term`` is an index into ``terms``, ``known`` says which terms the index has ever seen.
+    """
+
+    terms: tuple[str, ...]
+    known: Bools
+    term: Ints
+    doc: Ints
+    tf: Ints
+
+
+class Text(msgspec.Struct, frozen=True):
+    """One document as it was said. ``occurred_us``: microseconds since 1970 UTC. ``key`` names what is no turn."""
+
+    doc_id: int
+    kind: Kind
+    text: str
+    session_id: str | None
+    seq: int | None
+    role: str | None
+    key: str | None
+    occurred_us: int | None
+
+
+# Literals, not parameters: only they let row groups without a term be skipped. Terms come in order, so that sums
+# over them round the same way in every build of the same data.
+def _each_term(wanted: Sequence[tuple[int, int]]) -> str:
+    """One scan a term: half the time of one scan for all while terms are few."""
+    return " UNION ALL ".join(
+        f"SELECT {number}::INTEGER AS term, doc_id, tf FROM postings WHERE term_id = {term_id}"
+        for number, term_id in wanted
+    )
+
+
+def _all_terms(wanted: Sequence[tuple[int, int]]) -> str:
+    numbers = ", ".join(f"({number}, {term_id})" for number, term_id in wanted)
+    listed = ", ".join(str(term_id) for _, term_id in wanted)
+    return f"""SELECT term, doc_id, tf FROM postings JOIN (VALUES {numbers}) AS asked(term, term_id) USING (term_id)
+        WHERE term_id IN ({listed}) ORDER BY term"""
+
+
+class IndexReader:
+    """An open index. Use :func:`open_index`."""
+
+    def __init__(self, con: Connection, path: Path) -> None:
+        self.con = con
+        self.path = path
+        self.state = schema.read_state(con)
+        self._units: dict[Kind, Units] = {}
+
+    @property
+    def position(self) -> int:
+        """The ledger position that this index covers."""
+        return int(self.state["position"])
+
+    def columns(self, sql: str, values: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """A query's result as arrays by column name."""
+        with translated(self.path):
+            return self.con.execute(sql, list(values)).fetchnumpy()
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """A query's result as rows."""
+        with translated(self.path):
+            return self.con.execute(sql, list(values)).fetchall()
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """All sessions."""
+        found = self.rows("SELECT session_id, parent_id FROM facets ORDER BY session_ord")
+        ids = tuple(str(row[0]) for row in found)
+        rank = np.empty(len(ids), np.int32)
+        rank[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
+        numbers = {session_id: number for number, session_id in enumerate(ids)}
+        return Sessions(ids, tuple(row[1] for row in found), rank, numbers)
+
+    @cached_property
+    def _docs(self) -> dict[str, NDArray[Any]]:
+        return self.columns(
+            """SELECT doc_id, enum_code(kind) AS kind, coalesce(session_ord, -1) AS session, coalesce(seq, -1) AS seq,
+               length FROM docs"""
+        )
+
+    def units(self, kind: Kind) -> Units:
+        """The documents of one kind."""
+        if kind not in self._units:
+            self._units[kind] = self._read_units(kind)
+        return self._units[kind]
+
+    def _read_units(self, kind: Kind) -> Units:
+        docs = self._docs
+        rows = np.flatnonzero(docs["kind"] == KINDS.index(kind))
+        doc, session, seq = docs["doc_id"][rows], docs["session"][rows], docs["seq"][rows]
+        # Nearly sorted as stored, so a stable sort costs next to nothing.
+        order = np.argsort(session.astype(np.int64) << 32 | seq if kind == "turn" else doc, kind="stable")
+        place = np.full(int(docs["doc_id"].max(initial=-1)) + 1, -1, np.int32)
+        place[doc[order]] = np.arange(len(order), dtype=np.int32)
+        return Units(doc[order], session[order], seq[order], docs["length"][rows][order], place)
+
+    @cached_property
+    def session_bounds(self) -> tuple[Ints, Ints]:
+        """Places of the first and last turn of the session of each turn, by place."""
+        turns = self.units("turn")
+        starts = np.flatnonzero(np.diff(turns.session, prepend=-1)).astype(np.int32)
+        sizes = np.diff(starts, append=len(turns))
+        return np.repeat(starts, sizes), np.repeat(starts + sizes.astype(np.int32) - 1, sizes)
+
+    @cached_property
+    def turn_times(self) -> Longs:
+        """When each turn was said, by place, in microseconds since 1970 UTC; :data:`NO_TIME` when unknown."""
+        found = self.columns(
+            "SELECT doc_id, coalesce(epoch_us(occurred_at), ?) AS micros FROM docs WHERE kind = 'turn'", [NO_TIME]
+        )
+        times = np.empty(len(self.units("turn")), np.int64)
+        times[self.units("turn").place[found["doc_id"]]] = found["micros"]
+        return times
+
+    def postings(self, terms: Sequence[str]) -> Postings:
+        """Postings of distinct ``terms``."""
+        ids = self._term_ids(terms)
+        wanted = [(number, ids[term]) for number, term in enumerate(terms) if term in ids]
+        known = np.array([term in ids for term in terms], np.bool_)
+        if not wanted:
+            nothing = np.empty(0, np.int32)
+            return Postings(tuple(terms), known, nothing, nothing, nothing)
+        rows = self.columns(_each_term(wanted) if len(wanted) <= _MOST_SELECTS else _all_terms(wanted))
+        return Postings(tuple(terms), known, rows["term"], rows["doc_id"], rows["tf"])
+
+    def _term_ids(self, terms: Sequence[str]) -> dict[str, int]:
+        keys = self.rows("SELECT md5_number_lower(unnest(?::VARCHAR[]))", [list(terms)])
+        listed = ", ".join(str(int(key)) for (key,) in keys)
+        found = self.rows(f"SELECT term, term_id FROM terms WHERE key IN ({listed or 'NULL'})")
+        asked = set(terms)
+        return {term: int(term_id) for term, term_id in found if term in asked}
+
+    def texts(self, doc_ids: Sequence[int]) -> list[Text]:
+        """The documents with these ids, in the order given; ids without a document are left out."""
+        wanted = ", ".join(str(int(doc_id)) for doc_id in doc_ids)
+        by_id = {row[0]: record(Text, row) for row in self.rows(f"{_TEXT} WHERE doc_id IN ({wanted or 'NULL'})")}
+        return [by_id[doc_id] for doc_id in doc_ids if doc_id in by_id]
+
+    def neighbours(self, session_id: str, seq: int, before: int = 1, after: int = 1) -> list[Text]:
+        """A turn with up to ``before`` turns before it and ``after`` behind it, in order; empty for an unknown turn."""
+        units, number = self.units("turn"), self.sessions.number(session_id)
+        if number is None:
+            return []
+        at = np.flatnonzero((units.session == number) & (units.seq == seq))
+        if not len(at):
+            return []
+        around = np.arange(max(0, at[0] - before), min(len(units), at[0] + after + 1))
+        return self.texts([int(doc) for doc in units.doc[around[units.session[around] == number]]])
+
+
+_TEXT = """SELECT doc_id, kind::VARCHAR, text, session_id, seq, role::VARCHAR, key, epoch_us(occurred_at) FROM docs"""
+
+
+@contextmanager
+def open_index(path: Path, *, wait: float = 5.0) -> Iterator[IndexReader]:
+    """Open index.db for reading and close it after.
+
+    Raises :class:`StoreError` when there is none or another version made it, :class:`StoreDamaged` when it is no
+    complete index; an update puts all three right.
+    """
+    if not path.exists():
+        raise StoreError("there is no index yet", "run `rekal index`")
+    con = connect(path, read_only=True, wait=wait)
+    try:
+        yield _checked(con, path)
+    finally:
+        con.close()
+
+
+def _checked(con: Connection, path: Path) -> IndexReader:
+    if not con.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'state'").fetchall():
+        raise StoreDamaged(f"{path.name} is not a complete index", "run `rekal index`")
+    with translated(path):
+        reader = IndexReader(con, path)
+    analysis = reader.state.get("analysis", "").partition("/")[0]
+    if (reader.state.get("schema_version"), analysis) != (str(schema.SCHEMA_VERSION), str(ANALYSIS_VERSION)):
+        raise StoreError(f"{path.name} was made by another version of rekal", "run `rekal index`")
+    return reader
