@@ -1,0 +1,158 @@
+"""``rekal recall``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+
+from rekal.cli.app import App, here
+from rekal.cli.checkpoint import parse_age
+from rekal.cli.indexing import refresh_index
+from rekal.cli.output import day, emit_json, json_option, one_line, short
+from rekal.errors import StoreBusy, StoreDamaged, UsageError
+from rekal.index.build import position_of
+from rekal.index.filters import Filters
+from rekal.index.reader import open_index
+from rekal.recall.answer import Answer, Hit
+from rekal.recall.ask import Options, recall
+from rekal.store import spool
+from rekal.store.ledger import open_ledger
+
+
+@click.command("recall")
+@click.argument("question", nargs=-1)
+@click.option("--file", "file", help="Only sessions that touched this path, or a path below it.")
+@click.option("--commit", help="Only sessions that led to this commit.")
+@click.option("--author", help="Only sessions of this person: part of a name or e-mail address.")
+@click.option("--agent", help="Only sessions of this agent.")
+@click.option("--actor", type=click.Choice(["human", "agent"]), help="Only a person's sessions, or only sub-agents'.")
+@click.option("--branch", help="Only sessions on this branch.")
+@click.option("--since", help="Only turns from this date (2026-03-01) or of this age (30d) on.")
+@click.option("--until", help="Only turns up to this date.")
+@click.option("--as-of", "as_of", help="As the world was at this date or commit.")
+@click.option("-n", "--limit", type=click.IntRange(0), help="Sessions shown at most.")
+@click.option("--budget", type=click.IntRange(50, 8000), help="Tokens of evidence shown, about.")
+@click.option("--explain", is_flag=True, help="Show what the verdict rests on.")
+@json_option
+def command(
+    question: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    as_of: str | None,
+    limit: int | None,
+    budget: int | None,
+    explain: bool,
+    as_json: bool,
+    **where: Any,
+) -> int:
+    """Ask what past sessions know.
+
+    INJECT: sessions worth reading (exit 0). KNOWLEDGE: a tracked file answers (exit 0). SILENCE: nothing here bears on
+    it (exit 1), with the reason.
+    """
+    app = here()
+    app.require_store()
+    asked = " ".join(question)
+    if "\0" in asked:
+        raise UsageError("the question contains a NUL character", "leave it out")
+    filters = Filters(
+        since=_when(app, since), until=_when(app, until, end=True), as_of=_when(app, as_of, end=True), **where
+    )
+    chosen = app.config.recall
+    options = Options(chosen.strictness, budget or chosen.budget, chosen.limit if limit is None else limit, explain)
+    answer = _answer(app, asked, filters, options)
+    _remember(app, answer)
+    if as_json:
+        emit_json(answer)
+    else:
+        _print(answer)
+    return answer.exit_code
+
+
+def _when(app: App, text: str | None, *, end: bool = False) -> datetime | None:
+    """A date, a time, an age or a commit as a point in time. A date given as an end means the end of that day."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        commit = app.repo.commit(text)
+        if commit:
+            return commit.committed_at
+        try:
+            return datetime.now(UTC) - parse_age(text)
+        except UsageError:
+            hint = "write 2026-03-01, 30d or the name of a commit"
+            raise UsageError(f"{text} is not a date, an age or a commit", hint) from None
+    if len(text) <= 10 and end:
+        found = found.replace(hour=23, minute=59, second=59, microsecond=999999)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _answer(app: App, question: str, filters: Filters, options: Options) -> Answer:
+    notes: list[str] = []
+    covered = position_of(app.layout.index)
+    if covered is None:
+        refresh_index(app)
+        notes.append("the index was missing or damaged and has been built again")
+    elif behind := _behind(app, covered):
+        notes.append(behind)
+    try:
+        with open_index(app.layout.index) as reader:
+            answer = recall(reader, question, filters, options)
+    except StoreDamaged:
+        refresh_index(app, full=True)
+        notes.append("the index was damaged and has been built again")
+        with open_index(app.layout.index) as reader:
+            answer = recall(reader, question, filters, options)
+    return msgspec.structs.replace(answer, notes=[*notes, *answer.notes])
+
+
+def _behind(app: App, covered: int) -> str:
+    """Bring an index that is behind up to date if that is quick; else say how far behind it is."""
+    try:
+        with open_ledger(app.layout.data, read_only=True, wait=0.05) as ledger:
+            lacking = ledger.position() - covered
+    except StoreBusy:
+        return ""  # being written: what is new will be indexed by the writer
+    return f"index: {lacking} captures behind" if lacking > 0 else ""
+
+
+def _remember(app: App, answer: Answer) -> None:
+    """Leave a note that these sessions were shown. Being shown never ranks; it is what being opened is compared to."""
+    if answer.sessions:
+        ids = tuple(hit.session_id for hit in answer.sessions)
+        event = spool.RecallEvent("surfaced", ids, datetime.now(UTC), app.scrubber.text(answer.question))
+        try:
+            spool.put(app.layout.spool, event)
+        except OSError as error:
+            click.echo(f"rekal: this recall was not noted ({error.strerror})", err=True)
+
+
+def _print(answer: Answer) -> None:
+    notes = "".join(f"  {note}" for note in answer.notes)
+    if answer.verdict == "SILENCE":
+        click.echo(f"SILENCE {answer.reason}{notes}")
+        if answer.uncovered:
+            click.echo(f"never seen here: {', '.join(answer.uncovered)}")
+    else:
+        count = len(answer.sessions)
+        click.echo(f"{answer.verdict} support={answer.support:.2f} {count} session{'s' * (count != 1)}{notes}")
+    for hit in answer.sessions:
+        _print_hit(hit)
+    if answer.sessions and answer.uncovered:
+        click.echo(f"uncovered: {', '.join(answer.uncovered)}")
+    for name, value in answer.features.items():
+        click.echo(f"  {name} = {value:g}")
+
+
+def _print_hit(hit: Hit) -> None:
+    place = f"{hit.branch or '-'}" + (f"@{hit.commits[0][:8]}" if hit.commits else "")
+    whose = "" if hit.origin == "local" else f"  (from {hit.origin})"
+    for row in hit.rows:
+        who = hit.author_name if row.role in ("human", "steering") else hit.agent
+        head = f"  {short(hit.session_id)} t{row.seq}  {day(row.occurred_at)}  {who}  {place}{whose}"
+        click.echo(f'{head}  "{one_line(row.text, 600)}{"…" if row.cut else ""}"')

@@ -1,0 +1,58 @@
+"""What recall answers, as records: the same ones that ``--json`` prints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+Verdict = Literal["INJECT", "KNOWLEDGE", "SILENCE"]
+Reason = Literal["", "empty_store", "thin_question", "below_gate", "anchor_mismatch", "filtered_out"]
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One turn shown. ``text`` is an excerpt around what was asked for; ``cut`` says that the turn goes on."""
+
+    seq: int
+    role: str
+    occurred_at: datetime | None
+    text: str
+    cut: bool
+    score: float
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One session shown, best first, its rows in order of conversation."""
+
+    session_id: str
+    agent: str
+    author_name: str
+    author_email: str
+    origin: str
+    actor: str
+    branch: str | None
+    commits: list[str]
+    title: str | None
+    started_at: datetime | None
+    score: float
+    rows: list[Row]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A verdict with its evidence.
+
+    ``support`` is how sure recall is that the evidence bears on the question, 0 to 1. ``uncovered`` are the words of
+    the question that nothing shown contains. ``notes`` say what was missing while answering (an index that is behind,
+    no model). ``exit_code`` is that of the text form. ``features`` are filled with ``--explain``.
+    """
+
+    verdict: Verdict
+    reason: Reason
+    support: float
+    question: str
+    sessions: list[Hit]
+    uncovered: list[str]
+    notes: list[str]
+    exit_code: int
+    features: dict[str, float] = msgspec.field(default_factory=dict)
