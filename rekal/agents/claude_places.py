@@ -52,12 +52,23 @@ class Narrowing:
 
 
 def sources(where: Where, agent: str) -> Iterator[Source]:
-    """Every transcript that may concern ``where.roots``, sessions before their sub-agents, in order of path."""
+    """Every transcript that may concern ``where.roots``, sessions before their sub-agents, in order of path.
+
+    A folder that cannot be listed is itself a source: reading it fails and says why.
+    """
     narrowing = Narrowing(where.roots)
-    for config in config_directories(where):
-        for folder in _listed(config / "projects"):
-            if narrowing.admits(folder.name):
-                yield from _of_folder(folder, agent)
+    for projects in (config / "projects" for config in config_directories(where)):
+        try:
+            folders = [folder for folder in _listed(projects) if narrowing.admits(folder.name)]
+        except OSError:
+            yield Source(agent, str(projects), projects, 0, 0)
+            continue
+        for folder in folders:
+            try:
+                found = list(_of_folder(folder, agent))
+            except OSError:
+                found = [Source(agent, str(folder), folder, 0, 0)]
+            yield from found
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from rekal.agents.base import Where
 from rekal.agents.claude import ADAPTER
 from rekal.agents.claude_places import Narrowing, config_directories, encoded, session_above
+from rekal.errors import SourceError
 
 ROOT = Path("/home/me/my_app")
 
@@ -95,6 +97,25 @@ def test_discover(tmp_path: Path) -> None:
     places = [source.key for source in found]
     assert places.index(session) < places.index(str(projects / wanted[3]))
     assert all(source.size == 3 and source.mtime_ns > 0 for source in found)
+
+
+@pytest.mark.parametrize("closed", ["projects", "projects/-home-me-my-app"])
+def test_a_folder_that_cannot_be_listed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: str) -> None:
+    folder = tmp_path / ".claude/projects/-home-me-my-app"
+    folder.mkdir(parents=True)
+    listing = Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path == tmp_path / ".claude" / closed:
+            raise PermissionError(13, "Permission denied")
+        return iter(list(listing(path)))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    where = Where(tmp_path, (ROOT,))
+    (source,) = ADAPTER.discover(where)
+    assert source.path == tmp_path / ".claude" / closed
+    with pytest.raises(SourceError, match="cannot read"):
+        ADAPTER.parse(source, None, where)
 
 
 def test_session_above() -> None:
