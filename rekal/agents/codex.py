@@ -143,6 +143,8 @@ def _parse_lines(path: Path, origin: Path, resume: Resume | None, titles: Path) 
     records = 0
     for offset, record in reader:
         records += 1
+        if offset == reader.seen:
+            known_skipped = reader.skipped_bytes
         rollout.read(offset, record)
         if offset < reader.seen:
             known_skipped, known_drift = reader.skipped_bytes, rollout.drift.copy()

@@ -63,7 +63,7 @@ class Rollout:
     def read(self, offset: int, record: Record) -> None:
         """Take the next record, whose line begins at ``offset``."""
         self._at = (offset, self._at[1] + 1 if self._at[0] == offset and self._at[1] else 1)
-        kind, payload = record.get("type"), record.get("payload")
+        kind, payload = text(record, "type"), record.get("payload")
         when = record.get("timestamp")
         if not isinstance(payload, dict):
             self._read_bare(record)
@@ -121,7 +121,7 @@ class Rollout:
         self._add_place(payload)
 
     def _read_event(self, payload: Record, when: object) -> None:
-        kind = payload.get("type")
+        kind = text(payload, "type")
         if kind in kinds.STARTS and (not self._replaying or self._is_own(text(payload, "turn_id"))):
             self._replaying = False
             self._task, self._spoken = self._at[0], False
@@ -158,7 +158,7 @@ class Rollout:
         return True
 
     def _read_completed(self, item: Record, when: object) -> None:
-        kind = item.get("type")
+        kind = text(item, "type")
         if kind == "UserMessage" and self._user_text == "completed":
             self._hear(_joined(item), when)
         elif kind == "FileChange" and (key := text(item, "id")) is not None:
@@ -182,16 +182,16 @@ class Rollout:
         self._answered.add(key)
 
     def _read_item(self, payload: Record, when: object) -> None:
-        kind = payload.get("type") or ("message" if "role" in payload else None)
+        kind = text(payload, "type") or ("message" if "role" in payload else None)
         if kind == "message":
             self._read_message(payload, when)
         elif kind in kinds.CALLS:
-            self._read_call(str(kind), payload, when)
+            self._read_call(kind, payload, when)
         elif kind in kinds.ANSWERS:
             self._read_answer(payload)
         elif kind in kinds.AT_ONCE:
             self._release()
-            call = RawCall(tool=kinds.AT_ONCE[str(kind)], native_id=self._id(), occurred_at=parse_time(when))
+            call = RawCall(tool=kinds.AT_ONCE[kind], native_id=self._id(), occurred_at=parse_time(when))
             self.draft.ask(self._id(), [call])
             self.draft.answer(self._id(), "error" if payload.get("status") == "failed" else "ok")
         elif kind == "agent_message":

@@ -109,7 +109,7 @@ def applied_files(changes: object) -> tuple[FilePatch, ...]:
     """The files of a ``patch_apply_end``: ``{path: {type, content | unified_diff, move_path}}``."""
     files = []
     for path, change in changes.items() if isinstance(changes, dict) else ():
-        kind = _KINDS.get(dig(change, "type") or "", "M")
+        kind = _KINDS.get(text(change, "type") or "", "M")
         diff, content = text(change, "unified_diff"), text(change, "content")
         if kind == "D":
             wrote: tuple[str, ...] = ()

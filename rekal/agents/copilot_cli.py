@@ -95,6 +95,8 @@ def parse_events(
     known_skipped, known_drift, records = 0, events.drift.copy(), 0
     for offset, record in reader:
         records += 1
+        if offset == reader.seen:
+            known_skipped = reader.skipped_bytes
         events.read(offset, record)
         if offset < reader.seen:
             known_skipped, known_drift = reader.skipped_bytes, events.drift.copy()

@@ -98,7 +98,7 @@ class _Telling:
 
     def tell(self, key: str, message: Record) -> bool:
         """Take one message; False when its type is not known."""
-        kind = message.get("type")
+        kind = text(message, "type")
         if kind == "user":
             self._hear(key, message)
         elif kind in ("gemini", "model"):
