@@ -12,6 +12,7 @@ import re
 from rekal.scrub.people import pseudonym
 from rekal.scrub.rules import Rules
 from rekal.scrub.secrets.kind import positions
+from rekal.scrub.secrets.placeholder import words
 
 _SLASH = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])"
 _NAME = r"""[^\\/\s"'`:;,<>|?*()\[\]{}&=#%$@~!]{1,64}"""
@@ -35,10 +36,16 @@ _IN_PATH = re.compile(
 _PSEUDONYM = re.compile(r"user-[0-9a-f]{6}")
 
 # Accounts of machines, shared folders, and what documentation writes.
-_NOBODY = frozenset(
-    ["shared", "public", "default", "all", "defaultuser0", "runner", "runneradmin", "vsts", "ubuntu", "debian", "vagrant", "ec2-user", "node", "app", "coder", "codespace", "vscode", "gitpod", "git", "root", "user", "users", "username", "you", "me", "someone", "name", "youruser", "yourname", "your-name", "your_user", "your-username", "foo", "bar", "alice", "bob", "linuxbrew", "admin", "administrator", "guest", "test", "tester", "nobody", "www-data", "jenkins", "circleci", "travis", "docker", "sandbox", "workspace", "work", "dev", "developer", "build", "builder", "page", "pages", "index", "me.", "..", ".", "src", "components"]
-)
+_NOBODY = words("""
+    shared public default all defaultuser0 runner runneradmin vsts ubuntu debian vagrant ec2-user
+    node app coder codespace vscode gitpod git root user users username you me someone name youruser
+    yourname your-name your_user your-username foo bar alice bob linuxbrew admin administrator guest
+    test tester nobody www-data jenkins circleci travis docker sandbox workspace work dev developer
+    build builder page pages index me. .. . src components
+""")
 _LOOK_BACK = 32
+# The character before "home" or "users" in any spelling: a slash, a dash, or the end of %2F or %5C.
+_AHEAD = frozenset("/\\-FfCc")
 
 
 class Homes:
@@ -58,6 +65,8 @@ class Homes:
         edits: list[tuple[int, int, str]] = []
         if "home" in low or "users" in low:
             for at in positions(low, _HOMES):
+                if text[at - 1 : at] not in _AHEAD:
+                    continue
                 edit = self._path(text, at) or self._dashed_path(text, at)
                 if edit:
                     edits.append(edit)
@@ -78,13 +87,7 @@ class Homes:
         own = name.casefold() in self._own
         if own and not inside:
             return start, end, "~"
-        stays = (
-            not name
-            or name.casefold() in _NOBODY
-            or _PSEUDONYM.fullmatch(name)
-            or inside
-            or not match["more"]
-        )
+        stays = not name or name.casefold() in _NOBODY or _PSEUDONYM.fullmatch(name) or inside or not match["more"]
         if stays and not own:
             return None
         return match.start("name"), end, f"user-{pseudonym(self._salt, name)}"
@@ -117,9 +120,7 @@ class _Listed:
     def __init__(self, parts: list[str]) -> None:
         self._hint = "".join(ch if ch.isascii() else "?" for ch in parts[-1]).lower()
         self._last = re.compile(re.escape(parts[-1]) + _END)
-        self._before = re.compile(
-            _SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z"
-        )
+        self._before = re.compile(_SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z")
 
     def edits(self, text: str, low: str) -> list[tuple[int, int, str]]:
         out = []

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from rekal.scrub.secrets.kind import Span
+from rekal.scrub.secrets.placeholder import words
 
 _LOCAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}\Z")
 _DOMAIN = re.compile(
@@ -23,61 +24,13 @@ _NOWHERE = re.compile(
     re.IGNORECASE,
 )
 # ``icon@2x.png``, ``pkg@main.js``: what follows the @ is a file, not a domain.
-_FILE_ENDINGS = frozenset(
-    [
-        "png",
-        "jpg",
-        "jpeg",
-        "gif",
-        "svg",
-        "webp",
-        "ico",
-        "js",
-        "ts",
-        "jsx",
-        "tsx",
-        "mjs",
-        "cjs",
-        "css",
-        "scss",
-        "less",
-        "py",
-        "rb",
-        "go",
-        "rs",
-        "java",
-        "kt",
-        "c",
-        "h",
-        "cpp",
-        "hpp",
-        "cs",
-        "php",
-        "sh",
-        "md",
-        "txt",
-        "json",
-        "yml",
-        "yaml",
-        "toml",
-        "xml",
-        "html",
-        "htm",
-        "lock",
-        "log",
-        "map",
-        "vue",
-        "service",
-        "timer",
-        "socket",
-        "target",
-        "mount",
-    ]
-)
+_FILE_ENDINGS = words("""
+    png jpg jpeg gif svg webp ico js ts jsx tsx mjs cjs css scss less py rb go rs java kt c h cpp
+    hpp cs php sh md txt json yml yaml toml xml html htm lock log map vue service timer socket
+    target mount
+""")
 _IP = re.compile(r"(?<![\w.\-])(?:\d{1,3}\.){3}\d{1,3}(?![\w\-]|\.\d)")
-_PRIVATE = re.compile(
-    r"(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|192\.0\.2|198\.51\.100|203\.0\.113)\."
-)
+_PRIVATE = re.compile(r"(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|192\.0\.2|198\.51\.100|203\.0\.113)\.")
 _WELL_KNOWN = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "255.255.255.255"))
 
 

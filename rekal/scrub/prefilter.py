@@ -1,8 +1,9 @@
 """Which kinds a text can hold at all, found without searching it for every kind.
 
-Most kinds are tokens, so their hints are looked for only in the runs of 16 or more token characters and the 24 characters
-before each. The runs are found by translating the text to two symbols and searching sixteen equal ones in a row, which
-skips sixteen characters at a time; runs of small letters alone are words or identifiers and are left out.
+Most kinds are tokens, so their hints are looked for only in the runs of 16 or more token characters and the 24
+characters before each. The runs are found by translating the text to two symbols and searching sixteen equal ones in a row, which
+skips sixteen characters at a time; runs of small letters alone are words or
+identifiers, hexadecimal ones are hashes and UUIDs: both are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ _RUN = "a" * 16
 _LEAD = 24
 _TOKEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _CLASSES = "".join("a" if chr(code) in _TOKEN else " " for code in range(128))
-_NO_WORDS = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyz_-")
+_WORD = "abcdefghijklmnopqrstuvwxyz_-"
+_HEX = "0123456789abcdef-"
+# Parts that several hints share: without the part none of them needs to be looked for.
+_SHARED = ("key", "pass", "auth", "secret", "hook", " -", "sk-")
+
+Hints = list[tuple[str, set[int]]]
 
 
 class Prefilter:
@@ -32,25 +38,34 @@ class Prefilter:
         ``ascii_text`` is the text with one ``?`` for any other character, ``low`` the same in lower case.
         """
         found: set[int] = set()
-        for hint, ranks in self._in_text:
-            if hint in low:
-                found.update(ranks)
+        _look(self._in_text, low, found)
         runs = long_runs(ascii_text)
         if runs:
-            for hint, ranks in self._in_run:
-                if hint in runs:
-                    found.update(ranks)
+            _look(self._in_run, runs, found)
         kinds = (self._kinds[rank] for rank in sorted(found))
         return [(kind, ascii_text if kind.in_run else low) for kind in kinds]
 
 
-def _by_hint(kinds: Sequence[Kind], *, in_run: bool) -> list[tuple[str, set[int]]]:
-    table: dict[str, set[int]] = {}
+def _by_hint(kinds: Sequence[Kind], *, in_run: bool) -> list[tuple[str, Hints]]:
+    """The hints of one sort under the part that must be there for any of them, often the hint itself."""
+    ranks: dict[str, set[int]] = {}
     for rank, kind in enumerate(kinds):
         if kind.in_run == in_run:
             for hint in kind.hints:
-                table.setdefault(hint, set()).add(rank)
-    return list(table.items())
+                ranks.setdefault(hint, set()).add(rank)
+    groups: dict[str, Hints] = {}
+    for hint, having in ranks.items():
+        part = next((shared for shared in _SHARED if shared in hint), hint)
+        groups.setdefault(part, []).append((hint, having))
+    return list(groups.items())
+
+
+def _look(groups: list[tuple[str, Hints]], hay: str, found: set[int]) -> None:
+    for part, hints in groups:
+        if part in hay:
+            for hint, ranks in hints:
+                if hint in hay:
+                    found |= ranks
 
 
 def long_runs(text: str) -> str:
@@ -63,7 +78,8 @@ def long_runs(text: str) -> str:
     while start >= 0:
         end = classes.find(" ", start + 16)
         end = len(text) if end < 0 else end
-        if text[start:end].translate(_NO_WORDS):
+        run = text[start:end]
+        if run.strip(_WORD) and run.strip(_HEX):
             pieces.append(text[max(0, start - _LEAD) : end])
         start = classes.find(_RUN, end)
     return "\n".join(pieces)

@@ -21,13 +21,13 @@ class Rules(msgspec.Struct, frozen=True):
     homes that are not listed (``/home/<username>``, ``C:\\Users\\<username>``...). ``salt`` makes pseudonyms differ
     from store to store.
 
-    ``email`` decides about addresses in text: ``redact`` (the default: transcripts quote addresses of people who never
-    agreed to be stored), ``pseudonym`` (a stable, salted stand-in) or ``keep``. Addresses that belong to no person
-    (``noreply@``, ``git@host``, ``example.org``) always stay. ``ip`` decides about public IPv4 addresses; the default is
-    ``keep`` because four-part version numbers look exactly like them. ``custom`` holds regular expressions of further
-    secrets (the group ``secret`` when there is one, else the whole match); ``allow`` holds regular expressions: a
-    found value that one of them matches in full is left alone. ``tool_output`` says whether the excerpt of a failed
-    call is kept.
+    ``email`` decides about addresses in text: ``redact`` (the default: transcripts quote addresses of people who
+    never agreed to be stored), ``pseudonym`` (a stable, salted stand-in) or ``keep``. Addresses that belong to no
+    person (``noreply@``, ``git@host``, ``example.org``) always stay. ``ip`` decides about public IPv4 addresses; the
+    default is ``keep`` because four-part version numbers look exactly like them. ``custom`` holds regular expressions
+    of further secrets (the group ``secret`` when there is one, else the whole match); ``allow`` holds regular
+    expressions: a found value that one of them matches in full is left alone. ``tool_output`` says whether the
+    excerpt of a failed call is kept.
     """
 
     homes: tuple[str, ...] = ()

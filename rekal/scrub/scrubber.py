@@ -19,6 +19,8 @@ Finding = tuple[str, int, int]
 _MARKER = re.compile(r"\[redacted:[a-z0-9\-]+\]")
 # Replacing one finding can complete another's surroundings; three rounds were the most ever seen.
 _MAX_ROUNDS = 8
+# The shortest finding with its surroundings, "pwd=abcd" or a home directory, is longer.
+_SHORTEST = 6
 _LONE = re.compile("[\ud800-\udfff\x00]")
 
 
@@ -38,19 +40,30 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """``text`` without secrets, with its homes rewritten, and valid: no NUL, no lone surrogates."""
+        if len(text) < _SHORTEST:
+            return _valid(text)
         text = _valid(text)
+        forms = _forms(text)
         for _ in range(_MAX_ROUNDS):
-            findings = self.find(text)
+            findings = self._findings(text, *forms)
             if not findings:
                 break
             text = self._replace(text, findings)
-        return self._homes.rewrite(text, _ascii(text).lower())
+            forms = _forms(text)
+        return self._homes.rewrite(text, forms[1])
 
     def find(self, text: str) -> list[Finding]:
         """What must go, as (kind, start, end) in order and without overlaps; home directories are not listed."""
-        secrets = _merged([*self._secrets(text)])
-        personal = [finding for finding in self._personal(text) if not _touches(finding, secrets)]
-        return _outside_markers(text, sorted([*secrets, *personal], key=lambda finding: finding[1]))
+        return self._findings(text, *_forms(text))
+
+    def _findings(self, text: str, ascii_text: str, low: str) -> list[Finding]:
+        secrets = [*self._secrets(text, ascii_text, low)]
+        personal = [*self._personal(text)]
+        if not secrets and not personal:
+            return []
+        merged = _merged(secrets)
+        personal = [finding for finding in personal if not _touches(finding, merged)]
+        return _outside_markers(text, sorted([*merged, *personal], key=lambda finding: finding[1]))
 
     def kinds(self, text: str) -> Counter[str]:
         """How many findings of each kind ``text`` has."""
@@ -67,9 +80,8 @@ class Scrubber:
         """The one way from a raw transcript to a session that may be stored; see :func:`sessions.scrubbed`."""
         return sessions.scrubbed(self, transcript, author, root=root, branch=branch)
 
-    def _secrets(self, text: str) -> Iterator[Finding]:
-        ascii_text = _ascii(text)
-        for kind, hay in self._prefilter.candidates(ascii_text, ascii_text.lower()):
+    def _secrets(self, text: str, ascii_text: str, low: str) -> Iterator[Finding]:
+        for kind, hay in self._prefilter.candidates(ascii_text, low):
             yield from self._allowed(text, kind.name, kind.find(text, hay))
         for pattern in self._custom:
             group: str | int = "secret" if "secret" in pattern.groupindex else 0
@@ -105,9 +117,13 @@ def _valid(text: str) -> str:
     return _LONE.sub("\ufffd", text)
 
 
-def _ascii(text: str) -> str:
-    """``text`` with one ``?`` for every character that is not ASCII: same positions, and the fastest string there is."""
-    return text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
+def _forms(text: str) -> tuple[str, str]:
+    """``text`` with one ``?`` for every character that is not ASCII, and that in lower case.
+
+    Positions stay the same, and an ASCII string is the fastest to search.
+    """
+    ascii_text = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
+    return ascii_text, ascii_text.lower()
 
 
 def _merged(findings: list[Finding]) -> list[Finding]:

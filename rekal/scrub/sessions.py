@@ -103,9 +103,7 @@ def _count(seen: Counter[_Key], key: _Key) -> int:
     return seen[key] - 1
 
 
-def _calls(
-    scrubber: Scrubber, transcript: Transcript, session_id: str, places: list[int]
-) -> tuple[ToolCall, ...]:
+def _calls(scrubber: Scrubber, transcript: Transcript, session_id: str, places: list[int]) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
     seen: Counter[tuple[str, str, str]] = Counter()
     for raw in transcript.calls:
@@ -119,9 +117,7 @@ def _calls(
             uid = ids.derive("call", session_id, *key, str(_count(seen, key)))
         turn = places[raw.turn] if 0 <= raw.turn < len(places) else -1
         excerpt = _excerpt(scrubber, raw)
-        calls.append(
-            ToolCall(len(calls), uid, turn, tool, path, command, raw.outcome, excerpt, raw.occurred_at)
-        )
+        calls.append(ToolCall(len(calls), uid, turn, tool, path, command, raw.outcome, excerpt, raw.occurred_at))
     return tuple(calls)
 
 

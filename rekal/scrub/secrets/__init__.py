@@ -1,4 +1,4 @@
-"""The kinds of secrets rekal knows, in the order that names an overlap: what is specific first, what is general last."""
+"""The kinds of secrets rekal knows, specific ones first: the first kind names an overlap."""
 
 from __future__ import annotations
 

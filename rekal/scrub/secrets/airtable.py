@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from rekal.scrub.secrets.kind import by_pattern
 
-KIND = by_pattern(
-    "airtable-token", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", ("pat",), in_run=True
-)
+KIND = by_pattern("airtable-token", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", ("pat",), in_run=True)

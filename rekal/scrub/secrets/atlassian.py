@@ -7,7 +7,7 @@ from rekal.scrub.secrets.kind import by_prefix, looks_mixed
 KIND = by_prefix(
     "atlassian-token",
     "(?:AT[AC]TT3|ATBB)",
-    ("ATATT3", "ATCTT3", "ATBB"),
+    ("AT",),
     least=28,
     body=r"[A-Za-z0-9_\-=]",
     check=looks_mixed,

@@ -7,7 +7,7 @@ from rekal.scrub.secrets.kind import by_prefix
 KIND = by_prefix(
     "digitalocean-token",
     "do[opr]_v1_",
-    ("dop_v1_", "doo_v1_", "dor_v1_"),
+    ("do",),
     least=64,
     body="[a-f0-9]",
     anywhere=True,

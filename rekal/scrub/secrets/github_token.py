@@ -7,7 +7,7 @@ from rekal.scrub.secrets.kind import by_prefix
 KIND = by_prefix(
     "github-token",
     "gh[pousr]_",
-    ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    ("gh",),
     least=36,
     body="[A-Za-z0-9]",
     anywhere=True,

@@ -1,8 +1,8 @@
 """Long random strings that no other kind knows.
 
 A candidate is a run of 32 to 200 base64 characters with digits, small and capital letters. Hashes and UUIDs have
-one case only and never qualify; longer runs are data (images, signatures, encrypted blobs), not keys. Words, identifiers
-and paths change the class of character rarely, random text at three steps in five: that *restlessness* and the
+one case only and never qualify; longer runs are data (images, signatures, encrypted blobs), not keys. Words,
+identifiers and paths change the class of character rarely, random text at three steps in five: that *restlessness* and the
 Shannon entropy both have to be high.
 """
 
@@ -27,8 +27,9 @@ _RUN = "a" * _LEAST
 _ESCAPE = re.compile(r"(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[A-Za-z0-9])")
 # What an integrity hash, a data URL, an encrypted blob or a signature looks like just before its value.
 _DATA_BEFORE = re.compile(
-    r"""(?:sha(?:1|256|384|512)[-:]|base64,|(?:integrity|signature|encrypted_content|thinking_?signature|checksum|digest|etag|
-    cache_?key|request_?id|message_?id|item_?id|call_?id|response_?id|fingerprint|nonce)\\*["']?[ ]?[:=][ ]?\\*["']?)\Z""",
+    r"""(?:sha(?:1|256|384|512)[-:]|base64,|(?:integrity|signature|encrypted_content|thinking_?signature|checksum
+    |digest|etag|cache_?key|request_?id|message_?id|item_?id|call_?id|response_?id|fingerprint|nonce)
+    \\*["']?[ ]?[:=][ ]?\\*["']?)\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
 _KNOWN_ID = re.compile(
@@ -44,10 +45,14 @@ def _find(text: str, hay: str) -> Iterator[Span]:
     while at >= 0:
         end = classes.find(" ", at + _LEAST)
         end = len(text) if end < 0 else end
-        start = _after_escape(text, at)
+        run = hay[at:end]
+        start = at
         at = classes.find(_RUN, end)
-        if _LEAST <= end - start <= _MOST and _is_random(text[start:end]) and not _is_data(text, start, end):
-            yield start, end + (text[end : end + 2].count("=") if text[end : end + 1] == "=" else 0)
+        if len(run) > _MOST or run.islower() or not looks_mixed(run):
+            continue
+        start = _after_escape(text, start)
+        if end - start >= _LEAST and _is_random(text[start:end]) and not _is_data(text, start, end):
+            yield start, end + text[end : end + 2].count("=")
 
 
 def _after_escape(text: str, start: int) -> int:
@@ -59,18 +64,10 @@ def _after_escape(text: str, start: int) -> int:
 
 
 def _is_random(run: str) -> bool:
-    if (
-        run.islower()
-        or run.isupper()
-        or not looks_mixed(run)
-        or restlessness(run) < _MIN_RESTLESSNESS
-        or entropy(run) < _MIN_ENTROPY
-    ):
+    if restlessness(run) < _MIN_RESTLESSNESS or entropy(run) < _MIN_ENTROPY:
         return False
     parts = [part for part in run.split("/") if part]
-    return not run.startswith("/") and not any(
-        part.isalpha() and part.islower() and len(part) > 4 for part in parts
-    )
+    return not run.startswith("/") and not any(part.isalpha() and part.islower() and len(part) > 4 for part in parts)
 
 
 def _is_data(text: str, start: int, end: int) -> bool:

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from rekal.scrub.secrets.kind import by_prefix, has_digit
 
-KIND = by_prefix(
-    "mailgun-key", "(?:key|pubkey)-", ("key-", "pubkey-"), least=32, body="[a-f0-9]", check=has_digit
-)
+KIND = by_prefix("mailgun-key", "key-", ("key-",), least=32, body="[a-f0-9]", check=has_digit)

@@ -19,7 +19,7 @@ from rekal.scrub.secrets.quoting import string_end
 
 Form = Literal["flag", "query", "env", "json", "config"]
 
-HINTS = ("pass", "pwd", "secret", "token", "key", "cred", "auth")
+HINTS = ("pass", "pwd", "secret", "token", "key", "auth")
 
 _BEFORE = re.compile(r"[A-Za-z0-9_\-]*\Z")
 _AFTER = re.compile(
@@ -159,9 +159,7 @@ def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Na
 
 def _has_digit_or_sign(value: str) -> bool:
     return (
-        re.search(r"[A-Za-z]", value) is not None
-        and re.search(r"[\d!#%^*@]", value) is not None
-        and "/" not in value
+        re.search(r"[A-Za-z]", value) is not None and re.search(r"[\d!#%^*@]", value) is not None and "/" not in value
     )
 
 

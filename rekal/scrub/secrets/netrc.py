@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from rekal.scrub.secrets.kind import by_pattern
-from rekal.scrub.secrets.placeholder import not_placeholder
+import re
+from collections.abc import Iterator
+
+from rekal.scrub.secrets.kind import Kind, Span, positions
+from rekal.scrub.secrets.placeholder import is_placeholder
 
 _GAP = r"(?:[ \t]|\r?\n[+\- ]?|\\+[nrt])+"
+_LOGIN = re.compile(rf"machine{_GAP}[\w.\-]+{_GAP}login{_GAP}[^\s\"'\\]+{_GAP}\Z")
+_PASSWORD = re.compile(rf"password{_GAP}(?:\\*[\"'])?(?P<secret>[^\s\"'\\]+)")
+_LOOK_BACK = 256
 
-KIND = by_pattern(
-    "netrc",
-    rf"""machine{_GAP}[\w.\-]+{_GAP}login{_GAP}[^\s"'\\]+{_GAP}password{_GAP}\\*["']?(?P<secret>[^\s"'\\]+)""",
-    ("machine",),
-    check=not_placeholder,
-)
+
+def _find(text: str, hay: str) -> Iterator[Span]:
+    for at in positions(hay, ("password",)):
+        password = _PASSWORD.match(text, at)
+        if password and _LOGIN.search(text[max(0, at - _LOOK_BACK) : at]) and not is_placeholder(password["secret"]):
+            yield password.span("secret")
+
+
+KIND = Kind("netrc", ("password",), _find)

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from rekal.scrub.secrets.kind import by_prefix
 
-KIND = by_prefix(
-    "new-relic-key", "(?:NRAK-|NRII-|NRJS-)", ("NRAK-", "NRII-", "NRJS-"), least=19, body=r"[A-Za-z0-9\-]"
-)
+KIND = by_prefix("new-relic-key", "(?:NRAK-|NRII-|NRJS-)", ("NR",), least=19, body=r"[A-Za-z0-9\-]")

@@ -4,68 +4,18 @@ from __future__ import annotations
 
 import re
 
-_WORDS = frozenset(
-    [
-        "null",
-        "none",
-        "nil",
-        "undefined",
-        "true",
-        "false",
-        "yes",
-        "no",
-        "string",
-        "str",
-        "number",
-        "int",
-        "bool",
-        "boolean",
-        "any",
-        "object",
-        "unknown",
-        "void",
-        "bytes",
-        "optional",
-        "required",
-        "disabled",
-        "enabled",
-        "default",
-        "empty",
-        "password",
-        "passwd",
-        "pwd",
-        "secret",
-        "token",
-        "key",
-        "value",
-        "text",
-        "hidden",
-        "basic",
-        "bearer",
-        "changeme",
-        "changeit",
-        "todo",
-        "tbd",
-        "na",
-        "n/a",
-        "file",
-        "env",
-        "input",
-        "prompt",
-        "username",
-        "user",
-        "admin",
-        "test",
-        "example",
-        "sample",
-        "dummy",
-        "fake",
-        "placeholder",
-        "redacted",
-        "masked",
-        "secretstr",
-    ]
-)
+
+def words(text: str) -> frozenset[str]:
+    """The words of ``text`` as a set."""
+    return frozenset(text.split())
+
+
+_WORDS = words("""
+    null none nil undefined true false yes no string str number int bool boolean any object unknown
+    void bytes optional required disabled enabled default empty password passwd pwd secret token key
+    value text hidden basic bearer changeme changeit todo tbd na n/a file env input prompt username
+    user admin test example sample dummy fake placeholder redacted masked secretstr
+""")
 _STAND_IN = re.compile(
     r"""^(?:
         \[?redacted | <[^>]*>?$ | \$[A-Za-z_{(] | \$?\{\{ | \{[\w.\[\]'"-]*\}$ | %\(?\w+\)?[%sd]? $ | %[sdvq]

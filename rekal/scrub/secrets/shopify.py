@@ -7,7 +7,7 @@ from rekal.scrub.secrets.kind import by_prefix
 KIND = by_prefix(
     "shopify-token",
     "shp(?:at|ca|pa|ss)_",
-    ("shpat_", "shpca_", "shppa_", "shpss_"),
+    ("shp",),
     least=32,
     body="[a-fA-F0-9]",
     anywhere=True,

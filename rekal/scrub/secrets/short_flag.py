@@ -14,9 +14,7 @@ _OPTION = re.compile(
     r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>]{3,}))"""
 )
 _GLUED = re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b")
-_SPACED = re.compile(
-    r"\b(?:sshpass|(?:docker|podman|helm|oras|skopeo)\b.*\blogin|mongo(?:sh|dump|restore)?)\b"
-)
+_SPACED = re.compile(r"\b(?:sshpass|(?:docker|podman|helm|oras|skopeo)\b.*\blogin|mongo(?:sh|dump|restore)?)\b")
 _LOGIN = re.compile(r"\b(?:curl|wget|http|https)\b")
 
 

@@ -7,7 +7,7 @@ from rekal.scrub.secrets.kind import by_prefix, has_digit
 KIND = by_prefix(
     "slack-token",
     r"(?:xox[abeoprs]-|xoxe\.xox[bp]-|xapp-)",
-    ("xoxa-", "xoxb-", "xoxe", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
+    ("xox", "xapp-"),
     least=16,
     body=r"[A-Za-z0-9\-]",
     check=has_digit,

@@ -7,7 +7,7 @@ from rekal.scrub.secrets.kind import by_prefix
 KIND = by_prefix(
     "stripe-key",
     "(?:[sr]k_(?:live|test)_|whsec_)",
-    ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
+    ("sk_", "rk_", "whsec_"),
     least=24,
     body="[A-Za-z0-9+/=]",
 )

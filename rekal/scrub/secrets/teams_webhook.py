@@ -6,6 +6,6 @@ from rekal.scrub.secrets.kind import by_pattern
 
 KIND = by_pattern(
     "teams-webhook",
-    r"webhook\.office\.com\\*/webhookb2\\*/(?P<secret>[A-Za-z0-9@/\-]{60,}|(?:[A-Za-z0-9@\-]+\\+/)+[A-Za-z0-9\-]{8,})",
-    ("webhook.office.com",),
+    r"hook\.office\.com\\*/webhookb2\\*/(?P<secret>[A-Za-z0-9@/\-]{60,}|(?:[A-Za-z0-9@\-]+\\+/)+[A-Za-z0-9\-]{8,})",
+    ("hook",),
 )

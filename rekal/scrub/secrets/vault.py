@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from rekal.scrub.secrets.kind import by_prefix
 
-KIND = by_prefix("vault-token", r"hv[sbr]\.", ("hvs.", "hvb.", "hvr."), least=24)
+KIND = by_prefix("vault-token", r"hv[sbr]\.", ("hv",), least=24)
