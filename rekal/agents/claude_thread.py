@@ -52,18 +52,19 @@ class Thread:
         self.description: str | None = None
         self.spawn_depth: int | None = None
 
-    def note(self, record: Record, at: datetime | None) -> str | None:
-        """Take down where and when; returns the record's working directory."""
+    def note(self, record: Record, at: datetime | None) -> None:
+        """Take down where and when a record was written, and by which kind of sub-agent."""
         cwd, branch = string(record.get("cwd")), string(record.get("gitBranch"))
         if cwd:
             self.cwds[cwd] = None
         if branch and branch != "HEAD":
             self.branches[branch] = None
-        self.agent_type = self.agent_type or string(record.get("attributionAgent"))
+        if self.actor == "agent":
+            self.agent_type = self.agent_type or string(record.get("attributionAgent"))
         self.started_at = self.started_at or at
-        return cwd
 
     def answer(self, block: Record, details: Any) -> None:
+        """Give a ``tool_result`` block to the earliest call of its id that waits."""
         waiting = self.waiting.get(string(block.get("tool_use_id")) or "")
         if waiting:
             waiting.popleft().answer(block, details)

@@ -2,53 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from rekal.agents.base import Parsed
 from rekal.agents.claude import ADAPTER
-from rekal.model import RawCall
-from tests.agents.claude_log import Log, long_session
+from tests.agents.claude_log import Log, long_session, read_in_pieces
 from tests.agents.pieces import read
-
-
-class Ledger:
-    """Keeps what the store would: each id once, no human turn that only repeats what was typed in between."""
-
-    def __init__(self) -> None:
-        self.turns: dict[tuple[str, str | None], tuple[str, str]] = {}
-        self.calls: dict[str | None, RawCall] = {}
-
-    def take(self, parsed: Parsed) -> None:
-        for transcript in parsed.transcripts:
-            for turn in transcript.turns:
-                steering = (transcript.native_id, ("steering", turn.content))
-                known = {(session, said) for (session, _), said in self.turns.items()}
-                if turn.role != "human" or steering not in known:
-                    self.turns.setdefault((transcript.native_id, turn.native_id), (turn.role, turn.content))
-            for call in transcript.calls:
-                self.calls.setdefault(call.native_id, call)
-
-    def lines(self) -> Counter[tuple[str, str, str]]:
-        return Counter(
-            (session, role, line) for (session, _), (role, text) in self.turns.items() for line in text.split("\n")
-        )
-
-    def called(self) -> dict[str | None, tuple[str | None, str | None, tuple[str, ...]]]:
-        return {key: (call.path, call.command, call.wrote) for key, call in self.calls.items()}
-
-
-def read_in_pieces(path: Path, whole: bytes, cuts: Sequence[int]) -> Ledger:
-    ledger, before = Ledger(), None
-    for cut in [*cuts, len(whole)]:
-        path.write_bytes(whole[:cut])
-        before = read(ADAPTER, path, before)
-        ledger.take(before)
-    return ledger
 
 
 def test_any_one_or_two_cuts_lose_nothing_and_double_nothing(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from rekal.agents.claude import ADAPTER
 from rekal.agents.jsonl import Reader
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
-from tests.agents.claude_log import long_session
+from tests.agents.claude_log import long_session, read_in_pieces
 from tests.agents.pieces import read, source_of
 
 
@@ -39,6 +39,22 @@ def test_counts_over_recordings(tmp_path: Path) -> None:
         numbers["edits"] = sum(bool(call.wrote) for one in parsed.transcripts for call in one.calls)
         found[str(path.relative_to(folder))] = numbers
     check_golden("claude", found)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    "name", ["claude-code-viewer/fe5e1c67-*.jsonl", "r22-*.jsonl", "agent-sessions-stage0/small.jsonl"]
+)
+def test_recordings_cut_in_three(tmp_path: Path, name: str) -> None:
+    (original,) = shared_file("fixtures/claude").glob(name)
+    whole = original.read_bytes()
+    ends = [at + 1 for at, byte in enumerate(whole) if byte == 10]
+    path = tmp_path / original.name
+    expected = read_in_pieces(path, whole, [])
+    for first in range(0, len(ends) // 2, max(1, len(ends) // 12)):
+        pieces = read_in_pieces(path, whole, [ends[first], ends[first + len(ends) // 3]])
+        assert pieces.lines() == expected.lines(), first
+        assert pieces.called() == expected.called(), first
 
 
 RECORDS = long_session().records
