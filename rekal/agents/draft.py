@@ -47,6 +47,11 @@ class Draft:
                 tail = excerpt(said) if outcome == "error" else None
                 self.calls.append(msgspec.structs.replace(call, outcome=outcome, excerpt=tail, wrote=()))
 
+    def answer_all(self, outcome: Outcome | None, said: str | None = None) -> None:
+        """Give every waiting call the same answer, where answers do not name their calls."""
+        for key in list(self._waiting):
+            self.answer(key, outcome, said)
+
     def withdraw(self, key: str) -> None:
         """Forget what waits under ``key``: a later reading will see how it ends."""
         self._waiting.pop(key, None)

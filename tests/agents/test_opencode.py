@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from opencode_store_maker import T0, Store, as_source, lines, only, parsed, said, sources, tool
 
 from rekal.agents.opencode import ADAPTER
 from rekal.errors import SourceError
+from tests.agents.opencode_store_maker import T0, Store, as_source, lines, only, parsed, said, sources, tool
 
 
 @pytest.fixture

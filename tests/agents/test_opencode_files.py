@@ -8,14 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapter_checks import SHARED, check_golden, counts, mutations, shared_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opencode_store_maker import T0, Store, as_source, export, lines, only, parsed, said, sources, tree_session
 
 from rekal.agents.base import Source
 from rekal.agents.opencode import ADAPTER
 from rekal.errors import SourceError
+from tests.agents.adapter_checks import SHARED, check_golden, counts, mutations, shared_file
+from tests.agents.opencode_store_maker import (
+    T0,
+    Store,
+    as_source,
+    export,
+    lines,
+    only,
+    parsed,
+    said,
+    sources,
+    tree_session,
+)
 
 
 @pytest.fixture
