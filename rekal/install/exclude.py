@@ -54,7 +54,7 @@ def pattern(path: str) -> str:
 
 
 def _path(repo: Repo) -> Path:
-    return Path(repo.run("rev-parse", "--path-format=absolute", "--git-path", "info/exclude").rstrip("\n"))
+    return repo.common_dir / "info" / "exclude"  # git takes it from there in linked work trees too
 
 
 def _rewrite(repo: Repo, journal: Journal, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> None:

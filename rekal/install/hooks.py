@@ -217,6 +217,7 @@ def _register(directory: Path, root: Path, journal: Journal) -> None:
 def _unregister(directory: Path, root: Path, journal: Journal) -> bool:
     """The opposite. Returns whether other repositories, still initialised, remain."""
     path = directory / _USERS
+    files.sweep(path)
     users = files.read(path).decode("utf-8", "surrogateescape").splitlines()
     others = [user for user in users if user != str(root) and (Path(user) / ".rekal").is_dir()]
     if others:
