@@ -34,8 +34,9 @@ _DICTIONARY_UP_TO = 256 << 10
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _CHECKSUM = 8
 _LEAST, _MOST = 12, 22  # bytes of a frame's header
-_SEARCHES = limits.MAX_FRAMES  # places looked at, and ...
-_SEARCHED = 4 * limits.MAX_SEGMENT  # ... bytes hashed, while looking for frames behind damage
+_NEAR = 32 << 10  # places behind damage that are all tried; further on, zstd's magic number leads ...
+_SEARCHES = 4_096  # ... to at most so many more
+_SEARCHED = 4 * limits.MAX_SEGMENT  # bytes hashed in one segment while looking for frames behind damage
 
 
 @cache
@@ -154,33 +155,38 @@ class _Search:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
+        self._near = _NEAR
         self._places = _SEARCHES
         self._bytes = _SEARCHED
 
-    def _header_before(self, payload: int, least: int) -> _Header | None:
-        for size in range(_LEAST, _MOST + 1):
-            if payload - size < least:
-                return None
-            try:
-                header = _read_header(self._data, payload - size)
-            except (Damaged, _Cut):
-                continue
-            if header.start == payload and header.end <= len(self._data):
-                self._bytes -= header.end - header.start
-                if self._bytes >= 0 and _intact(self._data, header):
-                    return header
-        return None
+    def _intact_at(self, at: int) -> _Header | None:
+        # Cheap looks first: of the bytes that are no header nearly all fail here.
+        if self._data[at] > 127 or self._data[at + 1] > WITH_DICTIONARY:
+            return None
+        try:
+            header = _read_header(self._data, at)
+        except (Damaged, _Cut):
+            return None
+        if header.end > len(self._data) or self._bytes < header.end - header.start:
+            return None
+        self._bytes -= header.end - header.start
+        return header if _intact(self._data, header) else None
+
+    def _near_by(self, at: int) -> _Header | None:
+        last = min(at + self._near, len(self._data) - _LEAST)
+        self._near -= max(0, last - at)
+        return next(filter(None, map(self._intact_at, range(at, last + 1))), None)
 
     def after(self, at: int) -> _Header | None:
-        """The header of the first intact compressed frame that begins at or after ``at``."""
-        payload = self._data.find(_ZSTD_MAGIC, at)
-        while payload >= 0 and self._places > 0 and self._bytes > 0:
+        """The header of the first intact frame at or after ``at``; far from there, of a compressed one."""
+        found = self._near_by(at)
+        payload = self._data.find(_ZSTD_MAGIC, at + _LEAST)
+        while found is None and payload >= 0 and self._places > 0:
             self._places -= 1
-            header = self._header_before(payload, at)
-            if header is not None:
-                return header
+            places = range(max(at, payload - _MOST), payload - _LEAST + 1)
+            found = next(filter(None, map(self._intact_at, places)), None)
             payload = self._data.find(_ZSTD_MAGIC, payload + 1)
-        return None
+        return found
 
 
 def _next_header(data: bytes, at: int, search: _Search, tally: Tally) -> _Header | None:

@@ -52,6 +52,10 @@ def pack_heads(heads: Sequence[Session]) -> bytes:
     return out.payload()
 
 
+def _given(id_: str | None, derived: str) -> str:
+    return derived if id_ is None else id_
+
+
 def unpack_heads(columns: ColumnReader, origin: str) -> list[Session]:
     """The reverse of :func:`pack_heads`; every head is stamped with ``origin``. Raises :class:`Damaged`."""
     count = columns.count
@@ -65,7 +69,7 @@ def unpack_heads(columns: ColumnReader, origin: str) -> list[Session]:
     titles, starts = columns.texts(count), columns.times(count)
     return [
         Session(
-            id=session_ids[i] or ids.session_id(agents[i], natives[i], emails[i]),
+            id=_given(session_ids[i], ids.session_id(agents[i], natives[i], emails[i])),
             agent=agents[i],
             native_id=natives[i],
             author_name=names[i],
@@ -148,7 +152,7 @@ def unpack_checkpoints(columns: ColumnReader, origin: str) -> list[Checkpoint]:
     rows = enumerate(zip(spans(n_files), spans(n_ranges), strict=True))
     return [
         Checkpoint(
-            id=checkpoint_ids[i] or ids.checkpoint_id(shas[i], emails[i]),
+            id=_given(checkpoint_ids[i], ids.checkpoint_id(shas[i], emails[i])),
             git_sha=shas[i],
             author_email=emails[i],
             tree_sha=trees[i],
