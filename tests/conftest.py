@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.app import Rekal
+
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
 
@@ -55,3 +57,20 @@ def repo(tmp_path: Path) -> Path:
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "first")
     return root
+
+
+@pytest.fixture
+def home() -> Path:
+    """The guarded home directory of this test."""
+    return Path.home()
+
+
+@pytest.fixture
+def rekal(repo: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Rekal:
+    """The command line in a repository that has a store. The background worker is run by hand: ``rekal("_worker")``."""
+    monkeypatch.setattr("rekal.cli.init.start_worker", lambda app: None)
+    monkeypatch.setattr("rekal.cli.init.executable", lambda: Path("/bin/true"))
+    command = Rekal(repo, home, capsys)
+    done = command("init", "--backfill", "0")
+    assert done.code == 0, done.err
+    return command

@@ -75,7 +75,7 @@ def batches(sources: Sequence[tuple[Adapter, Source]]) -> Iterator[list[tuple[Ad
 
 def read(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> Reading:
     """Read one source. A source that cannot be read is a warning and is not tried again until it changes."""
-    resume = Resume(state.offset, state.prefix_hash) if state and state.belongs and state.offset else None
+    resume = Resume(state.offset, state.prefix_hash) if state and state.belongs and state.prefix_hash else None
     try:
         parsed = adapter.parse(source, resume, job.where)
     except SourceError as error:

@@ -20,6 +20,9 @@ from rekal.store.columns import insert, naive
 from rekal.store.connect import Connection
 
 
+_DELIVERED_WITHIN = 5
+
+
 class Appended(msgspec.Struct, frozen=True):
     """What one append added: counts, and the last turn of the session afterwards (-1: none)."""
 
@@ -56,7 +59,7 @@ def append_session(con: Connection, session: Session, pos: int, now: datetime, *
     if not _exists(con, session.id):
         _insert_head(con, session, known, pos, now)
     _insert_turns(con, session.id, turns, pos, now)
-    place = _places(session, known, fresh, turns)
+    place = _places(session, known, fresh, turns, stored[0])
     renumbered = [
         msgspec.structs.replace(c, seq=c.seq if keep_seq else next_call + i, turn_seq=place.get(c.turn_seq, -1))
         for i, c in enumerate(calls)
@@ -91,8 +94,6 @@ def _fresh_turns(con: Connection, session: Session, known: _Known) -> list[Turn]
     fresh = []
     for turn in session.turns:
         repeated = turn.role == "human" and turn.content in steering
-        if turn.role == "steering":
-            steering.add(turn.content)
         if turn.uid in seen or turn.uid in known.here or turn.uid in known.elsewhere or repeated:
             continue
         seen.add(turn.uid)
@@ -102,7 +103,15 @@ def _fresh_turns(con: Connection, session: Session, known: _Known) -> list[Turn]
 
 
 def _steering(con: Connection, session: Session) -> set[str]:
-    rows = con.execute("SELECT content FROM turns WHERE session_id = ? AND role = 'steering'", [session.id]).fetchall()
+    """Queued prompts among the last turns stored: their delivery as ordinary prompts may be what comes next.
+
+    Within one reading the adapter pairs the two; only a reading that ended between them needs this.
+    """
+    rows = con.execute(
+        """SELECT content FROM (
+               SELECT role, content FROM turns WHERE session_id = ? ORDER BY seq DESC LIMIT ?) WHERE role = 'steering'""",
+        [session.id, _DELIVERED_WITHIN],
+    ).fetchall()
     return {str(row[0]) for row in rows}
 
 
@@ -124,14 +133,17 @@ def _renumber(turn: Turn, seq: int) -> Turn:
     return msgspec.structs.replace(turn, seq=seq)
 
 
-def _places(session: Session, known: _Known, fresh: Sequence[Turn], stored: Sequence[Turn]) -> dict[int, int]:
+def _places(
+    session: Session, known: _Known, fresh: Sequence[Turn], stored: Sequence[Turn], before: int
+) -> dict[int, int]:
     """Where each of the session's own turn numbers ended up in the store.
 
-    A turn that lives elsewhere (or was left out) hands its calls to the turn before it.
+    A turn that lives elsewhere (or was left out) hands its calls to the turn before it. A call made before the first
+    turn of a continued reading belongs to ``before``, the last turn stored earlier.
     """
     at = {turn.uid: new.seq for turn, new in zip(fresh, stored, strict=True)} | known.here
-    place: dict[int, int] = {-1: -1}
-    last = -1
+    place: dict[int, int] = {-1: before}
+    last = before
     for turn in session.turns:
         last = at.get(turn.uid, last)
         place[turn.seq] = last

@@ -21,7 +21,6 @@ from rekal.store.append import Appended, append_session
 from rekal.store.columns import insert, naive
 from rekal.store.connect import Connection, connect, translated
 
-
 # Measured: adding 40 turns to 14,000 takes 55 ms and 32 KB with these, 130 ms and 256 KB with DuckDB's default.
 _BLOCK_SIZE = 16384
 

@@ -57,8 +57,8 @@ V1 = (
         skipped_bytes BIGINT NOT NULL, drift VARCHAR NOT NULL, error VARCHAR)""",
     # What this machine asked is nobody else's business.
     """CREATE TABLE recall_edges (
-        id VARCHAR NOT NULL, kind VARCHAR NOT NULL, session_id VARCHAR NOT NULL, query VARCHAR, occurred_at TIMESTAMP NOT NULL,
-        pos BIGINT NOT NULL)""",
+        id VARCHAR NOT NULL, kind VARCHAR NOT NULL, session_id VARCHAR NOT NULL, query VARCHAR,
+        occurred_at TIMESTAMP NOT NULL, pos BIGINT NOT NULL)""",
     # True for this clone's view of one tip under one rule.
     """CREATE TABLE merge_verdicts (
         git_sha VARCHAR NOT NULL, target_tip VARCHAR NOT NULL, rule_version INTEGER NOT NULL, verdict VARCHAR NOT NULL,

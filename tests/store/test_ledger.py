@@ -97,8 +97,20 @@ def test_what_was_typed_while_the_agent_worked_is_not_stored_again_as_a_prompt(p
     with open_ledger(path, read_only=False) as ledger, ledger.transaction():
         s = session("one", turn(0, "a"), turn(1, "use tabs", "steering", "s-1"))
         ledger.append(s)
-        ledger.append(session("one", turn(0, "use tabs", "human", "h-1"), turn(1, "b")))
-        assert contents(ledger, s) == [(0, "a"), (1, "use tabs"), (2, "b")]
+        ledger.append(session("one", turn(0, "use tabs", "human", "h-1"), *(turn(n, f"b{n}") for n in range(1, 7))))
+        assert [content for _, content in contents(ledger, s)][:3] == ["a", "use tabs", "b1"]
+        # Typed again much later it is a prompt of its own.
+        assert ledger.append(session("one", turn(0, "use tabs", "human", "h-2"))).turns == 1
+
+
+def test_a_call_that_waited_belongs_to_the_turn_stored_before(path: Path) -> None:
+    with open_ledger(path, read_only=False) as ledger, ledger.transaction():
+        s = session("one", turn(0, "a"), turn(1, "b"))
+        ledger.append(s)
+        ledger.append(session("one", turn(0, "c"), calls=(ToolCall(0, "c-1", -1, "Bash"),)))
+        stored = reads.session(ledger.con, s.id)
+        assert stored is not None
+        assert [call.turn_seq for call in stored.tool_calls] == [1]
 
 
 @pytest.mark.parametrize("target", ["session", "turn", "content"])
