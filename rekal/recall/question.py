@@ -1,0 +1,185 @@
+"""What a question asks for, before anything is searched: content words, and the anchors that answers must belong to.
+
+No model and no store is needed. An *anchor* is the part of a question that pins its answer to one person, file, symbol
+or number; evidence about another one answers another question. A *thin* question names no topic at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from rekal.index.text import query_words, tokens
+
+AnchorKind = Literal["person", "path", "symbol", "number", "acronym", "name"]
+Thin = Literal["no_topic", "chatter"]
+
+FEWEST_WORDS = 3
+
+# Words that carry grammar, not a topic. They are left out of coverage and of scores, unless nothing else remains.
+_STOP = """
+a about above after again all also am an and any anyone anything are arent as at be because been before
+being below between both but by can cannot cant could couldnt did didnt do does doesnt doing done dont down
+during each either else ever every few for from further get gets getting give given go goes going gone got
+had hadnt has hasnt have havent having he hence her here hers herself him himself his how however i if in
+instead into is isnt it its itself just let lets like likely made make makes making many may maybe me might
+mine more most much must my myself need needs neither no nor not now of off often on once one only onto or
+other our ours ourselves out over own per perhaps please put quite rather really same say says see she
+should shouldnt since so some someone something still such than that the their theirs them themselves then
+there these they thing things this those though through thus to too toward towards under until unto up upon
+us use used uses using usually very via was wasnt we well were werent what whatever when where whether which
+while who whom whose why will with within without wont would wouldnt yes yet you your yours yourself
+yourselves
+"""
+STOP = frozenset(_STOP.split())
+
+# Words that people steer an agent with. A text of nothing else asks nothing of a memory.
+_CHATTER = """
+again ahead all apply approve approved awesome both branch build cancel change changes check clean code
+commit commits complete continue cool correct create current debug delete deploy description doc docs done
+error errors everything execute exit explain feature file files finish first fix fixed fixes good great
+hello hey hi implement issue issues keep last left lint look looks main merge message nah name new next nice
+nope nothing ok okay open option perfect phase plan please pr problem proceed pull push ready rebase
+recommend redo refactor remove rename restart resume retry revert review run save second show sorry sounds
+start status step steps stop summarise summarize summary sure task tasks test tests thank thanks the third
+todo todos try undo update version wait work works write wrong yeah yep yes
+"""
+CHATTER = frozenset(_CHATTER.split())
+
+_QUOTES = ".,:;!?'\"()[]{}<>`*“”‘’…"
+_CALENDAR = """
+january february march april may june july august september october november december
+monday tuesday wednesday thursday friday saturday sunday
+"""
+_MONTHS_AND_DAYS = frozenset(_CALENDAR.split())
+_NUMBER = re.compile(r"v?\d+(?:[.,:]\d+)*%?\+?")
+_PATH = re.compile(r"[\w.~-]*(?:/[\w.@~-]+)+|[\w-]+\.[a-z][a-z0-9]{0,4}")
+_SYMBOL = re.compile(r".*(?:[a-z][A-Z]|_\w|\w_|\w(?:\.|::|#)[a-zA-Z]|[a-zA-Z]\d|\d[a-zA-Z]).*")
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """``text`` as typed; ``term`` is the index term that a unit about it contains (the widest of its terms)."""
+
+    kind: AnchorKind
+    text: str
+    term: str
+    terms: tuple[str, ...]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """``terms`` are the distinct index terms of the content words; people the store knows are in ``anchors`` only.
+
+    ``thin`` says why nothing should be searched at all, or is None.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    terms: tuple[str, ...]
+    anchors: tuple[Anchor, ...]
+    thin: Thin | None
+
+    def of_kind(self, *kinds: AnchorKind) -> tuple[Anchor, ...]:
+        return tuple(anchor for anchor in self.anchors if anchor.kind in kinds)
+
+
+def core(word: str) -> str:
+    """A word as typed without the punctuation around it and without a possessive ending."""
+    bare = word.strip(_QUOTES).replace("’", "'")
+    return bare.removesuffix("'s").rstrip("'")
+
+
+def is_content(word: str) -> bool:
+    return core(word).replace("'", "").casefold() not in STOP
+
+
+def anchor_kind(word: str, starts_sentence: bool) -> AnchorKind | None:
+    """What sort of anchor the shape of one word makes it, if any. A capital counts only inside a sentence."""
+    bare = core(word).strip("()")
+    if not bare:
+        return None
+    if _NUMBER.fullmatch(bare):
+        return "number"
+    if _PATH.fullmatch(bare) and len(bare) > 3:
+        return "path"
+    if _SYMBOL.fullmatch(bare):
+        return "symbol"
+    if bare.isalpha() and bare.isupper() and len(bare) > 1:
+        return "acronym"
+    capital = bare[0].isupper() and bare.isalpha() and not starts_sentence
+    return "name" if capital and is_content(bare) and bare.casefold() not in _MONTHS_AND_DAYS else None
+
+
+def _shaped_anchors(text: str) -> Iterable[Anchor]:
+    words = text.split()
+    for at, word in enumerate(words):
+        starts = at == 0 or words[at - 1][-1:] in (".", "!", "?", ":")
+        kind = anchor_kind(word, starts)
+        terms = tuple(dict.fromkeys(tokens(core(word)))) if kind else ()
+        if kind and terms:
+            yield Anchor(kind, core(word), terms[0], terms)
+
+
+def _named(text: str, person: str) -> int:
+    """Where ``text`` names the person, by full name, by e-mail address, or by first name; -1 when it does not."""
+    for name in dict.fromkeys((person, person.split()[0] if person.split() else person)):
+        found = re.search(rf"(?<![\w@.]){re.escape(name)}(?![\w@])", text)
+        if found:
+            return found.start()
+    return -1
+
+
+def people_in(text: str, people: Sequence[str]) -> list[str]:
+    """Those of ``people`` that the text names, in order of mention: the first is whom it asks about."""
+    at = {person: _named(text, person) for person in people if person}
+    return sorted((person for person, where in at.items() if where >= 0), key=at.__getitem__)
+
+
+def _thin(words: Iterable[str], anchors: Sequence[Anchor]) -> Thin | None:
+    """``words`` are all words of the question, people left out."""
+    plain = {core(word).casefold() for word in words if is_content(word)}
+    topic = {word for word in plain if word not in CHATTER and len(word) > 1 and not re.fullmatch(r"[\d+,.]+", word)}
+    if not topic:
+        return "chatter"
+    # One identifier is a topic of its own: `parse_line` needs no third word.
+    pinned = any(anchor.kind in ("path", "symbol", "person") for anchor in anchors)
+    return "no_topic" if len(plain) < FEWEST_WORDS and len(topic) < 2 and not pinned else None
+
+
+def understand(text: str, people: Sequence[str] = ()) -> Question:
+    """Read ``text``. ``people`` are the names (and addresses) of the store's own people."""
+    named = people_in(text, people)
+    taken = {term for person in named for term in tokens(person)}
+    found = [(word, terms) for word, terms in query_words(text) if is_content(word)] or query_words(text)
+    kept = [(word, terms) for word, terms in found if not taken.intersection(terms)] or found
+    persons = [Anchor("person", person, tokens(person)[0], tuple(tokens(person))) for person in named]
+    shaped = [anchor for anchor in dict.fromkeys(_shaped_anchors(text)) if not taken.intersection(anchor.terms)]
+    words = tuple(dict.fromkeys(core(word) for word, _ in kept))
+    anchors = (*persons, *shaped)
+    return Question(
+        text=text,
+        words=words,
+        terms=tuple(dict.fromkeys(term for _, terms in kept for term in terms)),
+        anchors=anchors,
+        thin=_thin((word for word, _ in kept), anchors),
+    )
+
+
+def in_first_person(text: str, asked: str | None, others: Sequence[str] = ()) -> str:
+    """``text`` as the person asked about would say it: their name becomes I/my, other people's you/your.
+
+    A name dominates the vector of a short text, while what that person said holds no name. On LoCoMo this lifts dense
+    turn hit@5 from .41 to .57.
+    """
+    for person in (asked, *others):
+        if not person:
+            continue
+        subject, possessive = ("I", "my") if person == asked else ("you", "your")
+        first = person.split()[0] if person.split() else person
+        for name in dict.fromkeys((person, first)):
+            edge = rf"(?<![\w@.]){re.escape(name)}"
+            text = re.sub(rf"{edge}['’]s(?!\w)", possessive, text)
+            text = re.sub(rf"{edge}(?![\w@])", subject, text)
+    return text
