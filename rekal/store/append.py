@@ -19,7 +19,6 @@ from rekal.model import Session, ToolCall, Turn
 from rekal.store.columns import insert, naive
 from rekal.store.connect import Connection
 
-
 _DELIVERED_WITHIN = 5
 
 
@@ -108,8 +107,8 @@ def _steering(con: Connection, session: Session) -> set[str]:
     Within one reading the adapter pairs the two; only a reading that ended between them needs this.
     """
     rows = con.execute(
-        """SELECT content FROM (
-               SELECT role, content FROM turns WHERE session_id = ? ORDER BY seq DESC LIMIT ?) WHERE role = 'steering'""",
+        """SELECT content FROM (SELECT role, content FROM turns WHERE session_id = ? ORDER BY seq DESC LIMIT ?)
+           WHERE role = 'steering'""",
         [session.id, _DELIVERED_WITHIN],
     ).fetchall()
     return {str(row[0]) for row in rows}
