@@ -161,15 +161,11 @@ class Repo(msgspec.Struct, frozen=True):
 
     def commit(self, rev: str) -> Commit | None:
         """Facts of one commit; None when there is none of that name."""
-        out = self.ask(
-            "log", "-1", "--format=%H%x00%T%x00%P%x00%ae%x00%ct%x00%s", "--no-show-signature", rev, "--"
-        )
+        out = self.ask("log", "-1", "--format=%H%x00%T%x00%P%x00%ae%x00%ct%x00%s", "--no-show-signature", rev, "--")
         if not out:
             return None
         sha, tree, parents, email, when, subject = out.split("\0", 5)
-        return Commit(
-            sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject
-        )
+        return Commit(sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject)
 
     def changes(self, commit: Commit) -> tuple[FileChange, ...]:
         """Paths a commit changed, renames followed; a root commit against nothing, a merge against its first parent."""
@@ -189,9 +185,7 @@ class Repo(msgspec.Struct, frozen=True):
     def commits_since(self, since: datetime, limit: int = 5000) -> list[str]:
         """Commits reachable from any branch, committed after ``since``, oldest first."""
         hidden = ("--exclude=refs/rekal/*", "--exclude=refs/rekal-remote/*")
-        out = self.ask(
-            "rev-list", *hidden, "--all", f"--since={int(since.timestamp())}", f"-n{limit}", timeout=60.0
-        )
+        out = self.ask("rev-list", *hidden, "--all", f"--since={int(since.timestamp())}", f"-n{limit}", timeout=60.0)
         return list(reversed((out or "").split()))
 
 
@@ -228,18 +222,14 @@ def find_repo(cwd: Path) -> Repo:
     if done.returncode != 0:
         said = text(done.stderr).strip()
         if "dubious ownership" in said:
-            raise NoRepository(
-                "git does not trust this repository's owner", "see safe.directory in `git help config`"
-            )
+            raise NoRepository("git does not trust this repository's owner", "see safe.directory in `git help config`")
         raise NoRepository("not inside a git repository", "run this in one, or `git init` first")
     is_bare, inside, git_dir, common = text(done.stdout).splitlines()[:4]
     if inside != "true":
         if is_bare != "true":
             raise NoRepository("inside a .git directory", "run this in the work tree")
         return Repo(Path(common), Path(common), Path(git_dir), Path(common), bare=True)
-    top = Path(
-        text(run_bytes(("rev-parse", "--path-format=absolute", "--show-toplevel"), cwd).stdout).rstrip("\n")
-    )
+    top = Path(text(run_bytes(("rev-parse", "--path-format=absolute", "--show-toplevel"), cwd).stdout).rstrip("\n"))
     here = Repo(top, top, Path(git_dir), Path(common))
     if git_dir == common:
         return here

@@ -63,6 +63,4 @@ def line_hash(line: str) -> int | None:
     folded = " ".join(line.split())
     if sum(ch.isalnum() for ch in folded) < 5:
         return None
-    return (
-        int.from_bytes(hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1
-    )
+    return int.from_bytes(hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1

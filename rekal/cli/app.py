@@ -7,17 +7,18 @@ import getpass
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rekal import config
-from rekal.agents import registry
-from rekal.capture import sweep
 from rekal.errors import NotInitialised
 from rekal.git import Repo, find_repo
-from rekal.scrub import Scrubber
-from rekal.scrub.rules import Rules
 from rekal.store.layout import Layout
+
+if TYPE_CHECKING:  # loading the adapters and the scrubber costs a recall a tenth of a second that it does not need
+    from rekal.capture.sweep import Job
+    from rekal.scrub import Scrubber
 
 
 class App(msgspec.Struct, frozen=True, dict=True):
@@ -50,6 +51,8 @@ class App(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def scrubber(self) -> Scrubber:
         """The one choke point, under this store's rules."""
+        from rekal.scrub import Rules, Scrubber
+
         rules = self.config.scrub
         return Scrubber(
             Rules(
@@ -74,8 +77,11 @@ class App(msgspec.Struct, frozen=True, dict=True):
             path.write_text(os.urandom(16).hex(), encoding="ascii")
             return path.read_text(encoding="ascii")
 
-    def job(self) -> sweep.Job:
+    def job(self) -> Job:
         """A capture's unchanging part."""
+        from rekal.agents import registry
+        from rekal.capture import sweep
+
         chosen = self.config.capture
         return sweep.Job(
             where=sweep.where_for(self.home, self.repo.worktrees(), self.env, config.platform()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from datetime import UTC, datetime, timedelta
 
@@ -10,13 +9,11 @@ import click
 import msgspec
 
 from rekal.capture.run import Captured, capture
+from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
 from rekal.cli.indexing import refresh_index
 from rekal.cli.output import emit_json, json_option
-from rekal.errors import UsageError
 
-_AGE = re.compile(r"(\d+)\s*([dwmy])")
-_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _EVERYTHING = timedelta(days=36500)
 
 
@@ -28,14 +25,6 @@ class CheckpointAnswer(msgspec.Struct, frozen=True):
     checkpoints: int
     unlinked_commits: list[str]
     warnings: list[str]
-
-
-def parse_age(text: str) -> timedelta:
-    """``90d``, ``12w``, ``6m``, ``1y``. Raises :class:`UsageError`."""
-    match = _AGE.fullmatch(text.strip().lower())
-    if match is None:
-        raise UsageError(f"{text} is not an age", "write 90d, 12w, 6m or 1y")
-    return timedelta(days=int(match[1]) * _DAYS[match[2]])
 
 
 @click.command("checkpoint")

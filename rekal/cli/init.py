@@ -12,8 +12,8 @@ import click
 import msgspec
 
 from rekal.agents import registry
+from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
-from rekal.cli.checkpoint import parse_age
 from rekal.cli.detach import start_worker
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import ConfigError

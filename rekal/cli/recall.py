@@ -8,8 +8,8 @@ from typing import Any
 import click
 import msgspec
 
+from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
-from rekal.cli.checkpoint import parse_age
 from rekal.cli.indexing import refresh_index
 from rekal.cli.output import day, emit_json, json_option, one_line, short
 from rekal.errors import StoreBusy, StoreDamaged, UsageError
