@@ -13,6 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rekal.errors import RekalError
 from rekal.transport import frames, limits
 from rekal.transport.frames import HEADER, Packer, varint
 from rekal.transport.limits import Reason, Report
@@ -238,7 +239,7 @@ def test_a_damaged_dictionary_is_said_in_one_sentence(monkeypatch: pytest.Monkey
     monkeypatch.setattr(frames, "DICTIONARY_HASH", "0" * 32)
     frames.dictionary.cache_clear()
     try:
-        with pytest.raises(frames.RekalError, match="dictionary of this installation is damaged"):
+        with pytest.raises(RekalError, match="dictionary of this installation is damaged"):
             Packer()
     finally:
         frames.dictionary.cache_clear()
