@@ -78,7 +78,7 @@ def checkpoints(
     tail = f"LIMIT {limit}" if limit >= 0 else ""
     rows = con.execute(
         f"""SELECT id, git_sha, author_email, tree_sha, patch_id, parent_sha, branch, subject, committed_at, origin
-            FROM checkpoints WHERE {where} ORDER BY committed_at DESC NULLS LAST, id {tail}""",
+            FROM checkpoints WHERE {where} ORDER BY committed_at DESC NULLS LAST, pos DESC, rowid DESC {tail}""",
         list(values),
     ).fetchall()
     wanted = [str(row[0]) for row in rows]

@@ -1,0 +1,180 @@
+"""Write the generated parts of docs/: the command reference, settings, exit codes.
+
+``--check`` writes nothing and fails when they are stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import click
+import msgspec
+
+from rekal import errors
+from rekal.cli.checkpoint import CheckpointAnswer
+from rekal.cli.clean import CleanAnswer
+from rekal.cli.config import ConfigAnswer
+from rekal.cli.find import FindAnswer
+from rekal.cli.init import InitAnswer
+from rekal.cli.log import LogAnswer
+from rekal.cli.main import Verbs, cli
+from rekal.cli.names import HIDDEN, VERBS
+from rekal.cli.query import QueryAnswer
+from rekal.cli.show import ShowAnswer
+from rekal.cli.status import StatusAnswer
+from rekal.config import ENVIRONMENT, HELP
+from rekal.index.build import Indexed
+from rekal.recall.answer import Answer
+from rekal.scrub import Report
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+ANSWERS: dict[str, type[msgspec.Struct]] = {
+    "init": InitAnswer,
+    "recall": Answer,
+    "show": ShowAnswer,
+    "find": FindAnswer,
+    "log": LogAnswer,
+    "query": QueryAnswer,
+    "status": StatusAnswer,
+    "checkpoint": CheckpointAnswer,
+    "index": Indexed,
+    "scrub": Report,
+    "config": ConfigAnswer,
+    "clean": CleanAnswer,
+}
+
+EXIT_CODES = {
+    errors.FOUND: "found, or done",
+    errors.NOTHING_FOUND: "SILENCE, or nothing found",
+    errors.USAGE: "the command line or a settings file cannot be understood",
+    errors.RULED_OUT: "ruled out",
+    errors.STORE_UNUSABLE: "the store cannot be used: busy, damaged, too new, not writable, not there",
+    errors.REFUSED: "refused: a guard said no",
+    errors.INTERRUPTED: "interrupted",
+}
+
+
+def commands() -> str:
+    """docs/commands.md."""
+    parts = [
+        "# Commands",
+        "Generated from `--help` by `make docs`. Text goes to stdout, diagnostics to stderr behind `rekal:`. With "
+        "`--json` a verb prints one JSON object (`show`: one a session), described in [json.md](json.md).",
+        '`git rekal VERB` is the same as `rekal VERB`, and `rekal "a question"` the same as `rekal recall`.',
+        _block(cli, "rekal"),
+    ]
+    assert isinstance(cli, Verbs)
+    for name in VERBS:
+        if name not in HIDDEN:
+            command = cli.get_command(click.Context(cli), name)
+            assert command is not None
+            parts += [f"## {name}", _block(command, f"rekal {name}")]
+    parts += ["## Exit codes", _exit_codes()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(command: click.Command, path: str) -> str:
+    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    return f"```\n{command.get_help(context)}\n```"
+
+
+def _exit_codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    tree = (errors.__doc__ or "").partition("::")[2].rpartition("A message is")[0].rstrip()
+    return "| code | meaning |\n|---|---|\n" + "\n".join(rows) + "\n\n```" + tree + "\n```"
+
+
+def settings() -> str:
+    """docs/settings.md."""
+    rows = [f"| `{key}` | {text} |" for key, text in HELP.items()]
+    env = [f"| `{name}` | `{'.'.join(key)}` |" for name, key in ENVIRONMENT.items()]
+    return "\n".join(
+        [
+            "# Settings",
+            "",
+            "Generated from the program by `make docs`. `~/.config/rekal/config.yml` is the user's file, "
+            "`.rekal/config.yml` the repository's (it may be committed), `.rekal/run/config.yml` this clone's own. "
+            "Later ones win. `transport` is never read from a file that can be committed: a clone of somebody's repository "
+            "must not start sharing. `rekal config` prints every value in force.",
+            "",
+            "| key | what it does |",
+            "|---|---|",
+            *rows,
+            "",
+            "| environment | sets |",
+            "|---|---|",
+            *env,
+            "",
+        ]
+    )
+
+
+def json_fields() -> str:
+    """docs/json.md."""
+    out = [
+        "# JSON",
+        "Generated from the program by `make docs`. Fields are added over time, never removed and never given another "
+        "meaning. Times are ISO 8601 in UTC; a `?` marks what may be null.",
+    ]
+    seen: dict[str, type[msgspec.Struct]] = {}
+    for verb, kind in ANSWERS.items():
+        out += [f"## {verb}", _fields(kind, seen)]
+    done: set[str] = set()
+    while rest := sorted(set(seen) - done):
+        for name in rest:
+            done.add(name)
+            out += [f"### {name}", _fields(seen[name], seen)]
+    return "\n\n".join(out) + "\n"
+
+
+def _fields(kind: type[msgspec.Struct], seen: dict[str, type[msgspec.Struct]]) -> str:
+    said = " ".join((kind.__doc__ or "").split()).replace("``", "`")
+    hints = get_type_hints(kind)
+    rows = [f"| `{name}` | {_type(hints[name], seen)} |" for name in kind.__struct_fields__]
+    return f"{said}\n\n| field | type |\n|---|---|\n" + "\n".join(rows)
+
+
+def _type(hint: object, seen: dict[str, type[msgspec.Struct]]) -> str:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        seen[hint.__name__] = hint
+        return hint.__name__
+    origin, args = get_origin(hint), [a for a in get_args(hint) if a is not Ellipsis]
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in args)
+    if origin in (list, tuple):
+        return f"list of {_type(args[0], seen)}" if args else "list"
+    if origin in (dict, Mapping):
+        return f"object of {_type(args[1], seen)}"
+    if args:
+        named = [_type(a, seen) for a in args if a is not type(None)]
+        return " or ".join(named) + (" ?" if type(None) in args else "")
+    return {"str": "text", "int": "number", "float": "number", "bool": "boolean", "datetime": "time"}.get(
+        getattr(hint, "__name__", ""), getattr(hint, "__name__", "any")
+    )
+
+
+GENERATED = {"commands.md": commands, "settings.md": settings, "json.md": json_fields}
+
+
+def main() -> int:
+    """Write, or with ``--check`` compare."""
+    stale = []
+    for name, make in GENERATED.items():
+        path = DOCS / name
+        text = make()
+        if "--check" in sys.argv[1:]:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                stale.append(name)
+        else:
+            path.write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"docs/{name} is stale: run `make docs`", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
