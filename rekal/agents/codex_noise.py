@@ -1,8 +1,11 @@
-"""What a person typed, out of what Codex was sent as the user."""
+"""What a person typed, out of what Codex was sent as the user; what is a session's own, out of what it copied."""
 
 from __future__ import annotations
 
 import re
+
+from rekal.agents.fields import objects, text
+from rekal.agents.jsonl import Record
 
 _MACHINE = (
     "<environment_context>",
@@ -28,6 +31,7 @@ _WRAPPER = re.compile(
 )
 _REQUEST = re.compile(r"^## My request for Codex:?[ \t]*$", re.MULTILINE)
 _IMAGE = re.compile(r"</?image\b[^>]*>\s*")
+_UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
 _CWD = re.compile(r"<environment_context>.*?<cwd>\s*(.+?)\s*</cwd>", re.DOTALL)
 
 
@@ -36,17 +40,17 @@ def typed_text(message: str) -> str | None:
 
     The IDE and the desktop program put what they add in front and the person's request last.
     """
-    text = message.strip()
-    if text.startswith(_MACHINE) or _ROOT_AGENT.match(text):
+    words = message.strip()
+    if words.startswith(_MACHINE) or _ROOT_AGENT.match(words):
         return None
-    if _WRAPPER.match(text) and (request := _last_request(text)) is not None:
-        text = text[request:]
-    return _IMAGE.sub("", text).strip() or None
+    if _WRAPPER.match(words) and (request := _last_request(words)) is not None:
+        words = words[request:]
+    return _IMAGE.sub("", words).strip() or None
 
 
-def _last_request(text: str) -> int | None:
+def _last_request(words: str) -> int | None:
     end = None
-    for found in _REQUEST.finditer(text):
+    for found in _REQUEST.finditer(words):
         end = found.end()
     return end
 
@@ -55,3 +59,22 @@ def context_cwd(message: str) -> str | None:
     """The working directory that an environment message names."""
     found = _CWD.search(message)
     return found[1] if found else None
+
+
+def content_text(payload: Record) -> str | None:
+    """The text of a message's parts, whatever each part is called."""
+    content = payload.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(part for item in objects(content) if (part := text(item, "text")) is not None) or None
+
+
+def is_own(turn_id: str | None, session_id: str | None) -> bool:
+    """Whether a turn is a session's own or copied from an older one: ids of version 7 sort by time of birth.
+
+    Without such ids there is no telling, and the turn counts as its own.
+    """
+    if turn_id is None or session_id is None:
+        return True
+    comparable = _UUID7.match(turn_id) and _UUID7.match(session_id)
+    return comparable is None or turn_id >= session_id

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Literal
 
@@ -10,17 +9,15 @@ from msgspec.structs import replace
 
 from rekal.agents import codex_kinds as kinds
 from rekal.agents.codex_draft import RewindableDraft
-from rekal.agents.codex_noise import context_cwd, typed_text
+from rekal.agents.codex_noise import content_text, context_cwd, is_own, typed_text
 from rekal.agents.codex_tools import applied_files, output_text, patch_calls, read_call, read_output
-from rekal.agents.fields import dig, mapping, number, objects, text
+from rekal.agents.fields import dig, mapping, number, text
 from rekal.agents.jsonl import Record
 from rekal.agents.when import parse_time
 from rekal.model import Outcome, RawCall, RawTurn, Role
 
 UserText = Literal["events", "completed", "items"]
 """Which records say what was typed: ``user_message`` events, completed items, or the model's input."""
-
-_UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
 
 
 class Rollout:
@@ -44,6 +41,7 @@ class Rollout:
         self._task: int | None = None  # where the open task began
         self._spoken = False  # whether the open task has its prompt
         self._held: tuple[int, RawTurn] | None = None
+        self._copies: set[tuple[str, str | None]] = set()  # answers told once, of which a copy may follow
         self._outcomes: dict[str, Outcome] = {}
         self._scripts: dict[str, bool] = {}  # open programs, and whether their patches were reported
         self._answered: set[str] = set()
@@ -106,15 +104,11 @@ class Rollout:
         if (branch := text(payload, "git", "branch")) is not None:
             self.branches[branch] = None
 
-    def _is_own(self, turn_id: str | None) -> bool:
-        """Whether a turn belongs to this session: ids of version 7 sort by their time of birth."""
-        own = text(self.meta, "id")
-        if turn_id is None or own is None or not (_UUID7.match(turn_id) and _UUID7.match(own)):
-            return True
-        return turn_id >= own
+    def _is_own(self, payload: Record) -> bool:
+        return is_own(text(payload, "turn_id"), text(self.meta, "id"))
 
     def _read_context(self, payload: Record) -> None:
-        if self._replaying and not self._is_own(text(payload, "turn_id")):
+        if self._replaying and not self._is_own(payload):
             return
         self._replaying = False
         self.model = text(payload, "model") or self.model
@@ -122,7 +116,7 @@ class Rollout:
 
     def _read_event(self, payload: Record, when: object) -> None:
         kind = text(payload, "type")
-        if kind in kinds.STARTS and (not self._replaying or self._is_own(text(payload, "turn_id"))):
+        if kind in kinds.STARTS and (not self._replaying or self._is_own(payload)):
             self._replaying = False
             self._task, self._spoken = self._at[0], False
         elif self._replaying:
@@ -160,7 +154,9 @@ class Rollout:
     def _read_completed(self, item: Record, when: object) -> None:
         kind = text(item, "type")
         if kind == "UserMessage" and self._user_text == "completed":
-            self._hear(_joined(item), when)
+            self._hear(content_text(item), when)
+        elif kind == "AgentMessage":
+            self._say_once("completed", content_text(item), when)
         elif kind == "FileChange" and (key := text(item, "id")) is not None:
             self._read_patch(key, item, item.get("status") == "completed", when)
 
@@ -202,9 +198,9 @@ class Rollout:
             self.drift[f"response_item/{kind}"[:60]] += 1
 
     def _read_message(self, payload: Record, when: object) -> None:
-        role, content = payload.get("role"), _joined(payload)
+        role, content = payload.get("role"), content_text(payload)
         if role == "assistant":
-            self._say("assistant", content, when)
+            self._say_once("items", content, when)
         elif role == "user" and content is not None:
             if not self.cwds and (cwd := context_cwd(content)) is not None:
                 self._add_place({"cwd": cwd})
@@ -216,7 +212,7 @@ class Rollout:
         """A message between agents: to a sub-agent it is the task; to anyone else it repeats that one's session."""
         path = text(self.meta, "agent_path") or text(self.meta, "source", "subagent", "thread_spawn", "agent_path")
         if path is not None and payload.get("recipient") == path and payload.get("author") != path:
-            words = (_joined(payload) or "").partition("\nPayload:\n")
+            words = (content_text(payload) or "").partition("\nPayload:\n")
             self._hear(words[2] if words[1] else words[0], when)
 
     def _read_call(self, kind: str, payload: Record, when: object) -> None:
@@ -267,6 +263,19 @@ class Rollout:
             (offset, turn), self._held = self._held, None
             self._place_human(offset, turn)
 
+    def _say_once(self, told_by: UserText, content: str | None, when: object) -> None:
+        """Take an answer. Where completed items are kept, the model's own record of it may be there or not."""
+        if self._user_text != "completed":
+            if told_by == "items":
+                self._say("assistant", content, when)
+            return
+        other = "items" if told_by == "completed" else "completed"
+        if (other, content) in self._copies:
+            self._copies.remove((other, content))
+            return
+        self._copies.add((told_by, content))
+        self._say("assistant", content, when)
+
     def _say(self, role: Role, content: str | None, when: object) -> None:
         self._release()
         if content is not None and content.strip():
@@ -280,10 +289,3 @@ class Rollout:
         """The id of the record at hand: its place in the file, numbered when a line holds several."""
         offset, nth = self._at
         return f"@{offset}" if nth == 1 else f"@{offset}.{nth}"
-
-
-def _joined(payload: Record) -> str | None:
-    content = payload.get("content")
-    if isinstance(content, str):
-        return content
-    return "\n".join(part for item in objects(content) if (part := text(item, "text")) is not None) or None
