@@ -98,8 +98,8 @@ def settings() -> str:
             "",
             "Generated from the program by `make docs`. `~/.config/rekal/config.yml` is the user's file, "
             "`.rekal/config.yml` the repository's (it may be committed), `.rekal/run/config.yml` this clone's own. "
-            "Later ones win. `transport` is never read from a file that can be committed: a clone of somebody's repository "
-            "must not start sharing. `rekal config` prints every value in force.",
+            "Later ones win. `transport` is never read from a file that can be committed: a clone of somebody's "
+            "repository must not start sharing. `rekal config` prints every value in force.",
             "",
             "| key | what it does |",
             "|---|---|",
