@@ -70,3 +70,16 @@ def test_links_between_docs_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#:]+\.md)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_table_and_column_is_described() -> None:
+    from rekal.store import schema
+
+    text = (ROOT / "docs/store.md").read_text("utf-8")
+    for statement in schema.V1:
+        table = re.match(r"CREATE TABLE (\w+)", statement)
+        assert table is not None
+        columns = re.findall(r'[(,]\s*"?(\w+)"? (?:VARCHAR|BIGINT|INTEGER|TIMESTAMP|BOOLEAN)', statement)
+        missing = [name for name in (table[1], *columns) if f"`{name}`" not in text]
+        assert columns
+        assert missing == [], table[1]
