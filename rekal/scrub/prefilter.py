@@ -1,9 +1,9 @@
 """Which kinds a text can hold at all, found without searching it for every kind.
 
 Most kinds are tokens, so their hints are looked for only in the runs of 16 or more token characters and the 24
-characters before each. The runs are found by translating the text to two symbols and searching sixteen equal ones in a row, which
-skips sixteen characters at a time; runs of small letters alone are words or
-identifiers, hexadecimal ones are hashes and UUIDs: both are left out.
+characters before each. The runs are found by translating the text to two symbols and searching sixteen equal ones in
+a row, which skips sixteen characters at a time. Runs of small letters alone are words or identifiers, hexadecimal
+ones are hashes and UUIDs: both are left out.
 """
 
 from __future__ import annotations

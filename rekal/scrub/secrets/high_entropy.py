@@ -1,8 +1,8 @@
 """Long random strings that no other kind knows.
 
-A candidate is a run of 32 to 200 base64 characters with digits, small and capital letters. Hashes and UUIDs have
-one case only and never qualify; longer runs are data (images, signatures, encrypted blobs), not keys. Words,
-identifiers and paths change the class of character rarely, random text at three steps in five: that *restlessness* and the
+A candidate is a run of 32 to 200 base64 characters with digits, small and capital letters. Hashes and UUIDs have one
+case only and never qualify; longer runs are data (images, signatures, encrypted blobs), not keys. Words, identifiers
+and paths change the class of character rarely, random text at three steps in five: that *restlessness* and the
 Shannon entropy both have to be high.
 """
 
@@ -24,7 +24,7 @@ _MIN_RESTLESSNESS = 0.42
 _BODY = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/"
 _CLASSES = "".join("a" if chr(code) in _BODY else " " for code in range(128))
 _RUN = "a" * _LEAST
-_ESCAPE = re.compile(r"(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[A-Za-z0-9])")
+_SWALLOWED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[A-Za-z0-9]?)")
 # What an integrity hash, a data URL, an encrypted blob or a signature looks like just before its value.
 _DATA_BEFORE = re.compile(
     r"""(?:sha(?:1|256|384|512)[-:]|base64,|(?:integrity|signature|encrypted_content|thinking_?signature|checksum
@@ -36,6 +36,7 @@ _KNOWN_ID = re.compile(
     r"(?:toolu|srvtoolu|msg|req|call|rs|ws|fc|resp|run|thread|asst|file|batch|chatcmpl|ctc|cmpl|evt|sess|item)[_\-]"
     r"|sha(?:1|256|384|512)-|h1:|AAAA[BCE]3Nza|iVBORw0KGgo|/9j/|R0lGOD|UklGR|PHN2Zy"
 )
+_FOLDER = re.compile(r"[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,}")
 _MARKED = re.compile(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
 
 
@@ -46,28 +47,30 @@ def _find(text: str, hay: str) -> Iterator[Span]:
         end = classes.find(" ", at + _LEAST)
         end = len(text) if end < 0 else end
         run = hay[at:end]
-        start = at
+        if len(run) <= _MOST and not run.islower() and looks_mixed(run):
+            for start, stop in _candidates(text, at, end):
+                if stop - start >= _LEAST and _is_random(text[start:stop]) and not _is_data(text, start, stop):
+                    yield start, stop + (text[stop : stop + 2].count("=") if stop == end else 0)
         at = classes.find(_RUN, end)
-        if len(run) > _MOST or run.islower() or not looks_mixed(run):
-            continue
-        start = _after_escape(text, start)
-        if end - start >= _LEAST and _is_random(text[start:end]) and not _is_data(text, start, end):
-            yield start, end + text[end : end + 2].count("=")
 
 
-def _after_escape(text: str, start: int) -> int:
-    """Move past the letters of an escape (the ``n`` of ``\\n``) that the run swallowed."""
-    if start and text[start - 1] == "\\":
-        escape = _ESCAPE.match(text, start)
-        return escape.end() if escape else start
-    return start
+def _candidates(text: str, start: int, end: int) -> Iterator[Span]:
+    """The run less the letters of an escape and the sign of a diff that it swallowed; of a path, its parts."""
+    if text[start - 1 : start] == "\\" and (escape := _SWALLOWED.match(text, start - 1)):
+        start = escape.end()
+    if text[start] in "+-" and (start == 0 or text[start - 1] == "\n" or _SWALLOWED.match(text, start - 2)):
+        start += 1
+    parts = text[start:end].split("/")
+    if not any(_FOLDER.fullmatch(part) for part in parts) and parts[0]:
+        yield start, end
+        return
+    for part in parts:
+        yield start, start + len(part)
+        start += len(part) + 1
 
 
 def _is_random(run: str) -> bool:
-    if restlessness(run) < _MIN_RESTLESSNESS or entropy(run) < _MIN_ENTROPY:
-        return False
-    parts = [part for part in run.split("/") if part]
-    return not run.startswith("/") and not any(part.isalpha() and part.islower() and len(part) > 4 for part in parts)
+    return looks_mixed(run) and restlessness(run) >= _MIN_RESTLESSNESS and entropy(run) >= _MIN_ENTROPY
 
 
 def _is_data(text: str, start: int, end: int) -> bool:

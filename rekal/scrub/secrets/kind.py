@@ -18,14 +18,14 @@ Check = Callable[[str], bool]
 Finder = Callable[[str, str], Iterator[Span]]
 
 # A short prefix counts at the start of a word only: after a separator, an escaped control character, a terminal
-# colour or a percent-encoded byte.
-START = r"(?:(?<![A-Za-z0-9_\-])|(?<=\\[nrtbf])|(?<=\[\dm)|(?<=\d\dm)|(?<=%[0-9A-Fa-f]{2}))"
+# colour, a percent-encoded byte or the minus of a diff.
+START = r"(?:(?<![A-Za-z0-9_\-])|(?m:(?<=^-))|(?<=\\n-)|(?<=\\[nrtbf])|(?<=\[\dm)|(?<=\d\dm)|(?<=%[0-9A-Fa-f]{2}))"
 
 # A line break inside a token that a terminal, a mail program or a diff wrapped.
-_WRAP = re.compile(r"[ \t]*(?:\r?\n|(?:\\+r)?\\+n)(?:[+\-](?=[ \t]*[A-Za-z0-9]))?[ \t]*")
-_MAX_WRAPS = 6
+_WRAP = re.compile(r"[ \t]*(?:\r?\n|(?:\\+r)?\\+n)(?:\+|-(?=[ \t]*[A-Za-z0-9]))?[ \t]*")
+_MAX_WRAPS = 12
 _MIN_WRAPPED_PART = 4
-_LONG_PART = 20
+_LONG_PART = 16
 
 compile_once = cache(re.compile)
 
@@ -123,7 +123,7 @@ def _parts(text: str, match: re.Match[str], part: re.Pattern[str], least: int) -
             break
         length = len(more[0])
         missing = size < least and length >= min(_MIN_WRAPPED_PART, least - size)
-        if not missing and not (length >= _LONG_PART and looks_mixed(more[0])):
+        if not missing and not _goes_on(parts, more[0]):
             break
         parts.append(more.span())
         size += length
@@ -133,6 +133,17 @@ def _parts(text: str, match: re.Match[str], part: re.Pattern[str], least: int) -
 _DIGIT = re.compile(r"[0-9]")
 _SMALL = re.compile(r"[a-z]")
 _CAPITAL = re.compile(r"[A-Z]")
+
+
+def _goes_on(parts: list[Span], more: str) -> bool:
+    """Whether ``more`` on the next line belongs to a token that is long enough without it.
+
+    A long part with digits does; so does a shorter rest after two lines of the same width.
+    """
+    widths = [end - start for start, end in parts[-2:]]
+    if len(more) >= _LONG_PART:
+        return widths[-1] == len(more) or (has_digit(more) and not (more.isdigit() or more.isupper()))
+    return len(widths) == 2 and widths[0] == widths[1] >= _LONG_PART and has_digit(more)
 
 
 def looks_mixed(text: str) -> bool:

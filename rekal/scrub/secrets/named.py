@@ -26,8 +26,8 @@ _AFTER = re.compile(
     r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?(?P<sep>[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}|[ ])"""
 )
 _OPEN = re.compile(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
-_BARE = re.compile(r"""[^\s"'`\\<>]+""")
-_QUERY_BARE = re.compile(r"""[^\s"'`\\<>&#;,)\]}]+""")
+_BARE = re.compile(r"""[^\s"'`\\<>\x00-\x1f]+""")
+_QUERY_BARE = re.compile(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]+""")
 _WORD = re.compile(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
 _PASSWORD = re.compile(
     r"(?:password|passwd|passphrase|passcode|pwd|(?:^|[_\-])pass)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new))?$"
@@ -76,11 +76,13 @@ def named_values(text: str, low: str) -> tuple[Named, ...]:
 
 def _value(text: str, at: int, after: re.Match[str]) -> Named | None:
     before = _BEFORE.search(text[max(0, at - 40) : at])
-    name = (before[0] if before else "") + text[at : after.end("rest")]
-    start = after.end("rest") - len(name)
+    start = at - len(before[0] if before else "")
+    if text[start - 1 : start] == "\\" and text[start] in "nrtbf":
+        start += 1
+    name = text[start : after.end("rest")]
     spaced = after["sep"] == " "
     option = name.startswith("-") and not after["close"]
-    if spaced and not (option and not text[max(0, start - 1) : start].strip("[(\"'`")):
+    if spaced and not option:
         return None
     bare_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-")).lower()
     password = _PASSWORD.search(bare_name) is not None

@@ -9,12 +9,14 @@ from rekal.scrub.secrets.kind import Kind, Span
 
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_BREAK = r"(?:[ \t]*(?:\\*\r?\n|(?:\\+r)?\\+n)[ \t]*(?:[+\-|>][ \t]*)?(?:\d+(?:→|\t|:)[ \t]*)?)"
+_BREAK = (
+    r"(?:[ \t]*(?:\\*\r?\n|(?:\\+r)?\\+n)[ \t]*(?:(?:[+|>]|-(?!----(?:END|BEGIN)))[ \t]*)?(?:\d+(?:→|\t|:)[ \t]*)?)"
+)
 _ARMOUR = r"(?:[A-Z][A-Za-z\-]+: [^\n\\]{1,80}|)"
 _BODY = re.compile(
     rf"{_BREAK}+(?:{_ARMOUR}{_BREAK}+)*(?P<first>[A-Za-z0-9+/=]{{8,}})|(?P<same>[ \t]*[A-Za-z0-9+/=]{{32,}})"
 )
-_LINE = re.compile(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
+_LINE = re.compile(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
 _DIFF_LINE = re.compile(r"(?:\r?\n|\\+n)[+\-]")
 
 

@@ -11,11 +11,13 @@ from rekal.scrub.secrets.placeholder import is_placeholder
 _HINTS = (" -p", " -u", " --user")
 _OPTION = re.compile(
     r"""[ ](?:-p[ \t]*|(?P<login>(?:-u|--user)[ =]?(?:\\*["'])?[^\s:"'\\/]{1,80}:))"""
-    r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>]{3,}))"""
+    r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>\x00-\x1f]{3,}))"""
 )
-_GLUED = re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b")
-_SPACED = re.compile(r"\b(?:sshpass|(?:docker|podman|helm|oras|skopeo)\b.*\blogin|mongo(?:sh|dump|restore)?)\b")
-_LOGIN = re.compile(r"\b(?:curl|wget|http|https)\b")
+_GLUED = re.compile(r"(?:\b|(?<=\dm)|(?<=\\[nrt]))(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b")
+_SPACED = re.compile(
+    r"(?:\b|(?<=\dm)|(?<=\\[nrt]))(?:sshpass|(?:docker|podman|helm|oras|skopeo)\b.*\blogin|mongo(?:sh|dump|restore)?)\b"
+)
+_LOGIN = re.compile(r"(?:\b|(?<=\dm)|(?<=\\[nrt]))(?:curl|wget|http|https)\b")
 
 
 def _find(text: str, hay: str) -> Iterator[Span]:

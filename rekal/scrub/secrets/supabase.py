@@ -1,7 +1,7 @@
-"""Supabase access tokens and secret keys."""
+"""Supabase access tokens."""
 
 from __future__ import annotations
 
 from rekal.scrub.secrets.kind import by_prefix
 
-KIND = by_prefix("supabase-token", "sb(?:p_|_secret_)", ("sb",), least=24)
+KIND = by_prefix("supabase-token", "sbp_", ("sbp_",), least=40, body="[a-f0-9]")

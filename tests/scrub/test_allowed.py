@@ -1,0 +1,108 @@
+"""What looks like a secret and is none, and what the user's own rules add or leave."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from rekal.errors import ConfigError
+from rekal.scrub import Rules, Scrubber
+from tests.scrub.examples import ALNUM, BASE64, LOWER_HEX, chars, example
+
+RNG = random.Random(7)
+SCRUBBER = Scrubber(Rules())
+
+HARMLESS = [
+    "commit " + chars(RNG, LOWER_HEX, 40),
+    "sha256:" + chars(RNG, LOWER_HEX, 64),
+    "0b7e6a52-7d0f-4f0e-9a51-5f3fbb8f9a11",
+    "01HV7Z2K8Q4N6M3T5R9W1X0YCD",
+    '"integrity": "sha512-' + chars(RNG, BASE64, 86) + '=="',
+    "data:image/png;base64," + chars(RNG, BASE64, 160),
+    '"encrypted_content": "gAAAAA' + chars(RNG, ALNUM, 180) + '"',
+    '"signature": "' + chars(RNG, BASE64, 120) + '"',
+    "toolu_01" + chars(RNG, ALNUM, 32),
+    "password = os.environ['DB_PASSWORD']",
+    "API_KEY=${API_KEY}",
+    "API_KEY=$API_KEY",
+    "API_KEY=<your-api-key>",
+    "api_key: your-api-key-here-123",
+    "TOKEN=xxxxxxxxxxxx",
+    'secret: "************"',
+    "token: process.env.GITHUB_TOKEN",
+    "token = get_token(user1)",
+    "password: str",
+    "password: string;",
+    'password: "Password must have 8 characters"',
+    "const passwordInputV2 = useRef(null)",
+    "max_tokens: 4096",
+    '"total_tokens": 123456, "output_tokens": "98765"',
+    "next_page_token = 'abcd1234efgh5678'",
+    "--token-limit 4000",
+    "the token is passed on, the secret stays, the key fits",
+    "src/components/UserAuthenticationTokenProvider2Factory.tsx",
+    "test_scrubber_replaces_2_tokens_in_1_line_when_asked_to",
+    "https://user@github.com/org/repo",
+    "http://localhost:8080/path?token=",
+    "postgres://user:password@localhost/db",
+    "Bearer token authentication",
+    "Authorization: Bearer <token>",
+    "task-skipping-the-disk-check-before-risk-assessment",
+    "AKIA" + "IOSFODNN7" + "EXAMPLE",
+    "mkdir -p build && cp -u a b",
+    "docker run -p 8080:80 image",
+    "[redacted:github-token]",
+    "DB_PASSWORD=[redacted:env-assignment]",
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_text_stays(text: str) -> None:
+    assert SCRUBBER.text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("DB_PASSWORD=hunter2", "hunter2"),
+        ("mysql -u root -phunter2 app", "hunter2"),
+        ('password = "correct horse battery staple"', "correct horse battery staple"),
+        ("password: hunter2", "hunter2"),
+        ("{'password': 'it\\'s me'}", "it\\'s me"),
+        ('{"a": "{\\"password\\": \\"pa\\\\\\"ss\\"}"}', 'pa\\\\\\"ss'),
+        ("curl -u admin:hunter22 https://x.corp.net", "hunter22"),
+        ("--password=hunter2", "hunter2"),
+        ("redis://:s3cr3tpw@cache:6379/0", "s3cr3tpw"),
+        ("\\nDB_PASSWORD=hunter2\\nX=1", "hunter2"),
+    ],
+)
+def test_short_passwords_go(text: str, value: str) -> None:
+    scrubbed = SCRUBBER.text(text)
+    before, _, after = text.partition(value)
+    assert scrubbed.startswith(before + "[redacted:")
+    assert scrubbed.endswith("]" + after)
+
+
+def test_allowed_values_stay() -> None:
+    made = example("github-token")
+    allowing = Scrubber(Rules(allow=(made.secret[:8] + ".*",)))
+    assert allowing.text(made.text) == made.text
+    assert made.secret not in SCRUBBER.text(made.text)
+
+
+def test_custom_patterns_are_redacted() -> None:
+    scrubber = Scrubber(Rules(custom=(r"ACME-\d{6}", r"badge (?P<secret>\w+)", r"z*")))
+    assert scrubber.text("ACME-123456 and badge blue7") == "[redacted:custom] and badge [redacted:custom]"
+    assert scrubber.text("[redacted:custom]") == "[redacted:custom]"
+
+
+@pytest.mark.parametrize("key", ["custom", "allow"])
+def test_invalid_pattern_is_a_configuration_error(key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"scrub\.{key} has an invalid regular expression '\('"):
+        Scrubber(Rules(custom=("(",)) if key == "custom" else Rules(allow=("(",)))
+
+
+def test_lone_surrogates_and_nul_are_replaced() -> None:
+    assert SCRUBBER.text("a\ud83db\x00") == "a\ufffdb\ufffd"
+    assert SCRUBBER.text("a longer text \ud83d here") == "a longer text \ufffd here"
