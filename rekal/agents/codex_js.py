@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rekal.agents.jsonl import clean
 from rekal.agents.patch import BEGIN, FilePatch, parse_patch
 
 _CALL = re.compile(r"\btools\.([A-Za-z_]\w*)\s*\(")
@@ -100,7 +101,7 @@ def _pieces(source: str) -> Iterator[_Piece]:
             end = _string_end(source, at)
             raw = mark[0] == "`" and source.endswith("String.raw", 0, at)
             value = source[at + 1 : end]
-            yield _Piece(at, string=value if raw else _ESCAPE.sub(_unescape, value))
+            yield _Piece(at, string=value if raw else clean(_ESCAPE.sub(_unescape, value)))
             at = begin = end + 1
         elif comment := _SKIP.match(source, at):
             yield _Piece(begin, source[begin:at])
@@ -120,5 +121,5 @@ def _unescape(match: re.Match[str]) -> str:
     code = match[1]
     if code[0] in "ux" and len(code) > 1:
         point = int(code[1:].strip("{}"), 16)
-        return chr(point) if point < 0x110000 and not 0xD800 <= point < 0xE000 else "\ufffd"
+        return chr(point) if point < 0x110000 else "\ufffd"
     return _SIMPLE.get(code, code)

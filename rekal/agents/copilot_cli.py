@@ -13,7 +13,7 @@ import yaml
 from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.copilot_events import PLACES, Events
 from rekal.agents.fields import load_object, text
-from rekal.agents.jsonl import Reader, Record, fingerprint
+from rekal.agents.jsonl import Reader, Record, clean, fingerprint
 from rekal.errors import SourceError
 
 NAME = "copilot"
@@ -75,7 +75,8 @@ def _title(path: Path) -> str | None:
             found = yaml.safe_load(file.read(_TITLE_BYTES).decode("utf-8", "replace"))
     except (OSError, yaml.YAMLError):
         return None
-    return text(found, "name")
+    name = text(found, "name")
+    return clean(name) if name is not None else None
 
 
 def parse_events(

@@ -91,3 +91,31 @@ def prompt(turn: int, text: str) -> list[Json]:
 
 def write(folder: Path, *records: Json, name: str = f"rollout-2026-03-01T10-00-00-{SESSION}.jsonl") -> Path:
     return write_lines(folder / name, records)
+
+
+PATCH = "*** Begin Patch\n*** Add File: b.md\n+# Notes\n*** Add File: c.md\n+# More\n*** End Patch"
+CHANGE = {"/w/app/z.md": {"type": "add", "content": "zed\n"}}
+LONG = [
+    meta(),
+    *prompt(0, "first"),
+    *answer("Working."),
+    call("c1", "exec_command", {"cmd": "make"}),
+    output("c1"),
+    *typed("and mind the docs"),
+    custom("c2", "apply_patch", PATCH),
+    output("c2", '{"output":"Success","metadata":{"exit_code":0}}'),
+    done(0),
+    *prompt(1, "second"),
+    custom("c3", "exec", "await tools.exec_command({cmd: 'ls'}); await tools.apply_patch(p)"),
+    event("patch_apply_end", call_id="exec-9", success=True, changes=CHANGE),
+    output("c3", [{"type": "input_text", "text": "Script completed\nOutput:\n"}]),
+    call("c4", "exec_command", {"cmd": "sleep 9"}),
+    event("entered_review_mode", target={}),
+    event("user_message", message="Review the current changes."),
+    event("exited_review_mode"),
+    *answer("Reviewed."),
+    done(1),
+    *prompt(2, "third"),
+    call("c5", "update_plan", {"plan": []}),
+    output("c5", "Plan updated"),
+]

@@ -224,6 +224,9 @@ def test_commands_that_a_program_lists() -> None:
     listed = 'const all = [["a", {cmd: "make", workdir: "/w"}], ["b", {cmd: "ls"}]];'
     source = listed + " for (const [, x] of all) await tools.exec_command(x);"
     assert [one.arguments for one in script_calls(source)] == [{"cmd": "make", "workdir": "/w"}, {"cmd": "ls"}]
+    assert script_calls('tools.exec_command({cmd: "echo \\ud83d\\ude00 \\u{e9}\\x41"})')[0].arguments == {
+        "cmd": "echo \U0001f600 éA"
+    }
     joined = 'tools.apply_patch(["*** Begin Patch", "*** Delete File: x", "*** End Patch"].join("\\n"))'
     assert [file.path for file in script_patches(joined)] == ["x"]
 

@@ -15,47 +15,18 @@ from rekal.agents.match import belongs
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
 from tests.agents.codex_log import (
+    LONG,
     SESSION,
     answer,
     call,
-    custom,
-    done,
     event,
     heard,
     meta,
     output,
     prompt,
-    typed,
     write,
 )
 from tests.agents.pieces import check_pieces, only, read, said, source_of, write_lines
-
-PATCH = "*** Begin Patch\n*** Add File: b.md\n+# Notes\n*** Add File: c.md\n+# More\n*** End Patch"
-CHANGE = {"/w/app/z.md": {"type": "add", "content": "zed\n"}}
-LONG = [
-    meta(),
-    *prompt(0, "first"),
-    *answer("Working."),
-    call("c1", "exec_command", {"cmd": "make"}),
-    output("c1"),
-    *typed("and mind the docs"),
-    custom("c2", "apply_patch", PATCH),
-    output("c2", '{"output":"Success","metadata":{"exit_code":0}}'),
-    done(0),
-    *prompt(1, "second"),
-    custom("c3", "exec", "await tools.exec_command({cmd: 'ls'}); await tools.apply_patch(p)"),
-    event("patch_apply_end", call_id="exec-9", success=True, changes=CHANGE),
-    output("c3", [{"type": "input_text", "text": "Script completed\nOutput:\n"}]),
-    call("c4", "exec_command", {"cmd": "sleep 9"}),
-    event("entered_review_mode", target={}),
-    event("user_message", message="Review the current changes."),
-    event("exited_review_mode"),
-    *answer("Reviewed."),
-    done(1),
-    *prompt(2, "third"),
-    call("c5", "update_plan", {"plan": []}),
-    output("c5", "Plan updated"),
-]
 
 
 def where(home: Path, *roots: str, **env: str) -> Where:
@@ -130,25 +101,6 @@ def test_the_single_document(tmp_path: Path) -> None:
     path.write_text('{"other": 1}', encoding="utf-8")
     with pytest.raises(SourceError):
         read(ADAPTER, path)
-
-
-def test_reading_in_two_pieces_anywhere(tmp_path: Path) -> None:
-    check_pieces(ADAPTER, write(tmp_path, *LONG), tmp_path / "cut")
-
-
-def test_a_new_reading_starts_at_the_open_turn(tmp_path: Path) -> None:
-    path = write(tmp_path, *LONG)
-    first = read(ADAPTER, path)
-    at = path.read_bytes()[first.offset :].split(b"\n", 1)[0]
-    assert json.loads(at)["payload"]["turn_id"] == prompt(2, "")[0]["payload"]["turn_id"]
-    with path.open("a", encoding="utf-8") as file:
-        for one in answer("Third."):
-            file.write(json.dumps(one) + "\n")
-    again = read(ADAPTER, path, first)
-    assert said(only(again)) == [("human", "third"), ("assistant", "Third.")]
-    assert (only(again).native_id, only(again).cwds, only(again).turns[1].model) == (SESSION, ("/w/app",), "model-a")
-    path.write_text(json.dumps(meta()) + "\n", encoding="utf-8")
-    assert read(ADAPTER, path, again).restarted
 
 
 def test_drift_and_damage_are_reported_once(tmp_path: Path) -> None:
@@ -236,10 +188,3 @@ def test_golden_counts() -> None:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         found[path.relative_to(folder).as_posix()] = counts(ADAPTER, source_of(ADAPTER, path), folder / "none")
     check_golden("codex", found)
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ["r05-git-sync-0.118-subagent-small", "r20-entire-graph-0.144.3-review-mode"])
-def test_real_sessions_in_pieces(tmp_path: Path, name: str) -> None:
-    path = shared_file(f"fixtures/codex/{name}.jsonl")
-    check_pieces(ADAPTER, path, tmp_path, range(1, path.read_bytes().count(b"\n"), 9))
