@@ -2,170 +2,170 @@
 
     python benchmarks/bench_wire_size.py [DIRECTORY of Claude Code transcripts]
 
-Both contenders carry the same parsed records. The parser here reads the plain shape of a transcript only (text, tool
-calls, edits); nothing is scrubbed, nothing is written.
+Both contenders carry the records that arrive: the transcripts parsed, scrubbed and sent. What the wire leaves out is
+printed, since it would otherwise pass for compression. Nothing is written.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import zstandard
 
 from rekal import ids
-from rekal.model import Edit, Outcome, Role, Session, ToolCall, Turn
-from rekal.transport.segment import Segment, decode, encode
-from rekal.transport.strings import clean
+from rekal.agents.base import Source, Where
+from rekal.agents.claude import ADAPTER
+from rekal.capture.belongs import localise
+from rekal.config import Exclude
+from rekal.errors import SourceError
+from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRange
+from rekal.scrub.rules import Rules
+from rekal.scrub.scrubber import Scrubber
+from rekal.transport.limits import Report, Tally
+from rekal.transport.parts import SessionPart
+from rekal.transport.segment import Record, decode, encode
 
 FIXTURES = Path(__file__).resolve().parents[2] / "shared" / "fixtures" / "claude"
-_EDITORS = {"Edit": "new_string", "Write": "content", "MultiEdit": "edits", "NotebookEdit": "new_source"}
-_WRAPPERS = ("<command-", "<local-command", "<task-notification", "<bash-", "Caveat:", "[Request interrupted")
-
-
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_bytes().split(b"\n"):
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and isinstance(entry.get("message"), dict):
-            yield entry
-
-
-def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    content = entry["message"].get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content or () if isinstance(block, dict)]
-
-
-def _when(entry: dict[str, Any]) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(entry.get("timestamp"))).astimezone(UTC)
-    except ValueError:
-        return None
-
-
-def _written(block: dict[str, Any]) -> tuple[int, ...]:
-    wrote = block["input"].get(_EDITORS.get(block["name"], ""), "")
-    texts = [str(edit.get("new_string", "")) for edit in wrote] if isinstance(wrote, list) else [str(wrote)]
-    hashes = (ids.line_hash(clean(line)) for text in texts for line in text.split("\n"))
-    return tuple(value for value in hashes if value is not None)
-
-
-class _Builder:
-    """One transcript as the store would keep it."""
-
-    def __init__(self, path: Path, entries: list[dict[str, Any]]) -> None:
-        self.native = path.stem
-        self.id = ids.session_id("claude", path.stem, "dev@example.com")
-        self.cwd = next((str(entry["cwd"]) for entry in entries if entry.get("cwd")), "/")
-        self.branch = next((str(entry["gitBranch"]) for entry in entries if entry.get("gitBranch")), None)
-        self.turns: list[Turn] = []
-        self.calls: list[ToolCall] = []
-        self.edits: list[Edit] = []
-        self.errors = self._errors(entries)
-        for entry in entries:
-            for index, block in enumerate(_blocks(entry)):
-                self._take(entry, index, block)
-
-    @staticmethod
-    def _errors(entries: list[dict[str, Any]]) -> dict[str, bool]:
-        results = (block for entry in entries for block in _blocks(entry) if block.get("type") == "tool_result")
-        return {str(block.get("tool_use_id")): bool(block.get("is_error")) for block in results}
-
-    def _take(self, entry: dict[str, Any], index: int, block: dict[str, Any]) -> None:
-        uid = ids.derive("turn", str(entry.get("uuid")), str(index))
-        text = clean(str(block.get("text", "")).strip())
-        noise = bool(entry.get("isMeta")) or text.startswith(_WRAPPERS)
-        if block.get("type") == "text" and text and not noise:
-            role: Role = "assistant" if entry.get("type") == "assistant" else "human"
-            role = "summary" if entry.get("isCompactSummary") else role
-            model = entry["message"].get("model")
-            self.turns.append(Turn(len(self.turns), uid, role, text, _when(entry), model))
-        elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-            self._call(uid, entry, block)
-
-    def _call(self, uid: str, entry: dict[str, Any], block: dict[str, Any]) -> None:
-        given = block["input"]
-        path = given.get("file_path") or given.get("notebook_path") or given.get("path")
-        path = clean(str(path).removeprefix(self.cwd).lstrip("/\\")) if path else None
-        command = given.get("command") or given.get("pattern") or given.get("description")
-        command = clean(str(command)[:200]) if command else None
-        failed = self.errors.get(str(block.get("id")))
-        outcome: Outcome | None = None if failed is None else "error" if failed else "ok"
-        seq = len(self.calls)
-        name = str(block["name"])
-        turn = len(self.turns) - 1
-        self.calls.append(ToolCall(seq, uid, turn, name, path, command, outcome, None, _when(entry)))
-        if path and not failed and (hashes := _written(block)):
-            self.edits.append(Edit(len(self.edits), seq, path, hashes))
-
-    def session(self) -> Session:
-        return Session(
-            id=self.id,
-            agent="claude",
-            native_id=self.native,
-            author_name="Dev",
-            author_email="dev@example.com",
-            branch=self.branch,
-            started_at=self.turns[0].occurred_at if self.turns else None,
-            turns=tuple(self.turns),
-            tool_calls=tuple(self.calls),
-            edits=tuple(self.edits),
-        )
+AUTHOR = Author("Dev", "dev@example.com")
 
 
 def sessions(directory: Path) -> Iterator[tuple[int, Session]]:
-    """Yield size in bytes and session of every transcript below ``directory``, in order of path."""
+    """Yield size in bytes and sessions of every transcript below ``directory``, in order of path.
+
+    The size counts once a file; a file that cannot be read is said and left out of both.
+    """
+    where = Where(home=directory, roots=())
+    scrubber = Scrubber(Rules())
     for path in sorted(directory.rglob("*.jsonl")):
-        yield path.stat().st_size, _Builder(path, list(_entries(path))).session()
+        size = path.stat().st_size
+        try:
+            parsed = ADAPTER.parse(Source("claude", str(path), path, size, 0), None, where)
+        except SourceError as error:
+            print(f"left out: {error}")
+            continue
+        for transcript in parsed.transcripts:
+            roots = [Path(cwd) for cwd in transcript.cwds[:1]]
+            local = localise(transcript, roots, Exclude()) if roots else transcript
+            yield size, scrubber.session(local, AUTHOR)
+            size = 0
 
 
-def json_lines(found: list[Session]) -> bytes:
-    """The same records as JSON lines, one for a head, a turn, a call or an edit."""
-    encoder = msgspec.json.Encoder()
+def _as_it_arrives(edit: Edit) -> Edit:
+    return msgspec.structs.replace(edit, line_hashes=tuple(value >> 23 for value in edit.line_hashes))
+
+
+def json_lines(records: list[Record]) -> bytes:
+    """Records as JSON lines, one for a head, a turn, a call or an edit; line hashes have 40 bits here too."""
     lines: list[object] = []
+    for one in records:
+        if isinstance(one, SessionPart):
+            lines += [*one.turns, *one.tool_calls, *map(_as_it_arrives, one.edits)]
+        else:
+            lines.append(one)
+    return msgspec.json.Encoder().encode_lines(lines)
+
+
+def deltas(found: list[Session], size: int = 4) -> list[int]:
+    """Wire bytes of every ``size`` turns of every session, with head and checkpoint: what a commit costs."""
+    out = []
     for one in found:
-        lines.append(msgspec.structs.replace(one, turns=(), tool_calls=(), edits=()))
-        lines += [*one.turns, *one.tool_calls, *one.edits]
-    return encoder.encode_lines(lines)
+        for start in range(0, len(one.turns), size):
+            turns = one.turns[start : start + size]
+            calls = tuple(call for call in one.tool_calls if turns[0].seq <= call.turn_seq <= turns[-1].seq)
+            seqs = {call.seq for call in calls}
+            edits = tuple(edit for edit in one.edits if edit.tool_call_seq in seqs)
+            part = msgspec.structs.replace(one, turns=turns, tool_calls=calls, edits=edits)
+            segments = encode([part, _checkpoint(part)])
+            out.append(sum(len(segment.data) for segment in segments))
+    return sorted(out)
 
 
-def _timed(found: list[Session]) -> tuple[list[Segment], float, float]:
+def _checkpoint(part: Session) -> Checkpoint:
+    last = part.turns[-1]
+    sha, tree, patch, parent = (ids.content_hash(last.uid + kind) + "00000000" for kind in "abcd")
+    return Checkpoint(
+        id=ids.checkpoint_id(sha, part.author_email),
+        git_sha=sha,
+        author_email=part.author_email,
+        tree_sha=tree,
+        patch_id=patch,
+        parent_sha=parent,
+        branch=part.branch,
+        subject=last.content.split("\n")[0][:60],
+        committed_at=last.occurred_at,
+        files=tuple(FileChange(path, "M") for path in sorted({edit.path for edit in part.edits})),
+        sessions=(SessionRange(part.id, part.turns[0].seq, last.seq, "edited"),),
+    )
+
+
+def _counts(records: Sequence[Record]) -> dict[str, int]:
+    parts = [one for one in records if isinstance(one, Session | SessionPart)]
+    return {
+        "turns": sum(len(one.turns) for one in parts),
+        "calls": sum(len(one.tool_calls) for one in parts),
+        "edits": sum(len(one.edits) for one in parts),
+        "line hashes": sum(len(edit.line_hashes) for one in parts for edit in one.edits),
+    }
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What one measurement gave; sizes in bytes."""
+
+    raw: int
+    wire: int
+    lines: int
+    lines_packed: int
+    sent: dict[str, int]
+    arrived: dict[str, int]
+    written: Report
+    read: Report
+    seconds: tuple[float, float]  # encode, decode
+
+
+def measure(raw: int, found: list[Session]) -> Figures:
+    """Send ``found``, parsed from ``raw`` bytes of transcripts, and receive it."""
+    tally = Tally()
     start = time.perf_counter()
-    segments = list(encode(found))
+    segments = list(encode(found, tally))
     written = time.perf_counter()
-    decode(segment.data for segment in segments)
-    return segments, written - start, time.perf_counter() - written
+    arrived, report = decode(segment.data for segment in segments)
+    read = time.perf_counter()
+    lines = json_lines(arrived)
+    return Figures(
+        raw=raw,
+        wire=sum(len(segment.data) for segment in segments),
+        lines=len(lines),
+        lines_packed=len(zstandard.ZstdCompressor(level=19).compress(lines)),
+        sent=_counts(found),
+        arrived=_counts(arrived),
+        written=tally.report(),
+        read=report,
+        seconds=(written - start, read - written),
+    )
 
 
 def main(directory: Path) -> None:
+    """Measure the transcripts below ``directory`` and print the figures."""
     pairs = list(sessions(directory))
-    raw = sum(size for size, _ in pairs)
     found = [session for _, session in pairs]
-    segments, written, read = _timed(found)
-    wire = sum(len(segment.data) for segment in segments)
-    lines = json_lines(found)
-    packed = len(zstandard.ZstdCompressor(level=19).compress(lines))
-    turns, calls, hashes = (
-        sum(len(one.turns) for one in found),
-        sum(len(one.tool_calls) for one in found),
-        sum(len(edit.line_hashes) for one in found for edit in one.edits),
-    )
-    print(f"{len(found)} sessions, {turns} turns, {calls} calls, {hashes} line hashes")
-    print(f"raw transcripts     {raw:>12,}")
-    print(f"wire                {wire:>12,}   {raw / wire:5.1f} x smaller than raw, {len(segments)} segments")
-    print(f"JSON lines          {len(lines):>12,}")
-    print(f"JSON lines, zstd 19 {packed:>12,}   wire is {wire / packed:.3f} of it")
-    print(f"encode {written:.2f} s, decode {read:.2f} s")
+    it = measure(sum(size for size, _ in pairs), found)
+    print(f"written: {it.written.sentence()}")
+    print(f"read: {it.read.sentence()}")
+    for name, count in it.arrived.items():
+        print(f"  {name:<12}{count:>8,} of {it.sent[name]:,}")
+    print(f"raw transcripts     {it.raw:>12,}")
+    print(f"wire                {it.wire:>12,}   {it.raw / it.wire:5.1f} x smaller than raw")
+    print(f"JSON lines          {it.lines:>12,}   of the records that arrived")
+    print(f"JSON lines, zstd 19 {it.lines_packed:>12,}   wire is {it.wire / it.lines_packed:.3f} of it")
+    print(f"encode {it.seconds[0]:.2f} s, decode {it.seconds[1]:.2f} s")
+    costs = deltas(found)
+    middle, ninth = costs[len(costs) // 2], costs[len(costs) * 9 // 10]
+    within = sum(cost <= 2_048 for cost in costs) / len(costs)
+    print(f"a commit of 4 turns: median {middle:,}, 9 in 10 up to {ninth:,}, {within:.0%} within 2 KB")
 
 
 if __name__ == "__main__":
