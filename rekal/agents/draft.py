@@ -69,6 +69,12 @@ class Draft:
         self._waiting.clear()
 
     @property
+    def first_needed(self) -> int:
+        """Index of the turn from which a later reading must begin, for waiting and coming calls; -1 before any."""
+        asked = [call.turn for calls in self._waiting.values() for call in calls]
+        return min([len(self.turns) - 1, *asked])
+
+    @property
     def waiting(self) -> bool:
         """Whether any call still waits for its answer."""
         return bool(self._waiting)

@@ -105,7 +105,7 @@ def test_a_chat_that_cannot_be_read_says_so_without_its_key(tmp_path: Path) -> N
         parsed(tmp_path, as_source(path))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(changes=st.lists(mutations(), min_size=len(CHAT), max_size=len(CHAT)))
 def test_mutated_messages_raise_source_error_at_worst(
     tmp_path_factory: pytest.TempPathFactory, changes: list[Any]
@@ -120,7 +120,7 @@ def test_mutated_messages_raise_source_error_at_worst(
     assert all(-1 <= call.turn < len(transcript.turns) for call in transcript.calls)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(change=mutations(), place=st.integers(0, 3))
 def test_mutated_rows_raise_source_error_at_worst(
     tmp_path_factory: pytest.TempPathFactory, change: Any, place: int

@@ -222,7 +222,7 @@ def test_pieces_give_what_the_whole_gives(tmp_path: Path, glued: bool) -> None:
     assert read_pieces(tmp_path, path, ends) == whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(changes=st.lists(mutations(), min_size=len(TALK), max_size=len(TALK)), junk=st.binary(max_size=40))
 def test_mutated_records_raise_source_error_at_worst(
     tmp_path_factory: pytest.TempPathFactory, changes: list[Any], junk: bytes
