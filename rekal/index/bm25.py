@@ -122,7 +122,8 @@ def bm25(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *
     everywhere = occurrences(postings, turns)
     found = _keep(everywhere, allowed)
     in_facets = occurrences(postings, facets)
-    weights = np.where(everywhere.df > 0, idf(everywhere.df, len(turns)), idf(in_facets.df, len(facets)))
+    only_facets = (everywhere.df == 0) & (in_facets.df > 0)
+    weights = np.where(only_facets, idf(in_facets.df, len(facets)), idf(everywhere.df, len(turns)))
     scores = _score(weights, found, turns.length, _mean(turns.length))
     open_facets = (sessions & sessions_in_time(reader, filters, allowed))[facets.session]
     return Lexical(

@@ -46,14 +46,16 @@ def update(ledger: Ledger, index_path: Path, *, full: bool = False) -> Indexed:
     Raises :class:`StoreUnwritable` when the directory or disk does not allow it; the old index is then still there.
     """
     _sweep(index_path)
-    reason = "asked for" if full else _why_full(ledger, index_path)
-    if not reason:
-        try:
-            return _append(ledger, index_path)
-        except StoreDamaged:
-            reason = "the index is damaged"
-            _sweep(index_path)
-    return _build(ledger, index_path, reason)
+    if full:
+        return _build(ledger, index_path, "asked for")
+    if not index_path.exists():
+        return _build(ledger, index_path, "there is no index yet")
+    try:
+        state = _state_of(index_path)
+        reason = _why_full(ledger, state)
+        return _build(ledger, index_path, reason) if reason else _append(ledger, index_path, int(state["position"]))
+    except StoreDamaged:
+        return _build(ledger, index_path, "the index is damaged")
 
 
 def position_of(index_path: Path) -> int | None:
@@ -70,19 +72,14 @@ def _sweep(index_path: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-def _why_full(ledger: Ledger, index_path: Path) -> str:
-    if not index_path.exists():
-        return "there is no index yet"
-    try:
-        state = _state_of(index_path)
-    except StoreDamaged:
-        return "the index is damaged"
+def _why_full(ledger: Ledger, state: dict[str, str]) -> str:
+    """Why an index with this state cannot be added to; empty when it can."""
     if state.get("schema_version") != str(schema.SCHEMA_VERSION) or state.get("analysis") != analysis_id():
         return "the index was made by another version"
-    covered = int(state.get("position", "-1"))
+    covered = int(state["position"])
     if state.get("store_id") != (ledger.meta("store_id") or "") or covered > ledger.position():
         return "the index belongs to another store"
-    forgotten = ledger.con.execute("SELECT 1 FROM tombstones WHERE pos > ? LIMIT 1", [covered]).fetchone()
+    forgotten = ledger.con.execute("SELECT 1 FROM tombstones WHERE pos > ? LIMIT 1", [covered]).fetchall()
     return "something was forgotten" if forgotten else ""
 
 
@@ -91,9 +88,12 @@ def _state_of(index_path: Path) -> dict[str, str]:
     con = connect(index_path, read_only=True)
     try:
         with _damage_named(index_path):
-            return schema.read_state(con)
+            state = schema.read_state(con)
     finally:
         con.close()
+    if "position" not in state:
+        raise StoreDamaged(f"{index_path.name} is not a complete index")
+    return state
 
 
 @contextmanager
@@ -114,14 +114,21 @@ def _build(ledger: Ledger, index_path: Path, reason: str) -> Indexed:
     return Indexed(True, reason, turns, len(ids), ledger.position())
 
 
-def _append(ledger: Ledger, index_path: Path) -> Indexed:
-    covered = int(_state_of(index_path)["position"])
+def _append(ledger: Ledger, index_path: Path, covered: int) -> Indexed:
     if covered == ledger.position():
         return Indexed(False, "", 0, 0, covered)
     with _replacing(index_path, copy=True) as con:
         ids = changed_sessions(ledger.con, covered)
         turns = _write(ledger, con, ids, after=covered)
     return Indexed(False, "", turns, len(ids), ledger.position())
+
+
+def _allocate(path: Path) -> None:
+    """An empty database of 64 KiB blocks: a fifth smaller than with the default of 256, and appending wastes less."""
+    con = duckdb.connect()
+    quoted = str(path).replace("'", "''")
+    con.execute(f"ATTACH '{quoted}' (BLOCK_SIZE 65536)")
+    con.close()
 
 
 @contextmanager
@@ -131,6 +138,8 @@ def _replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
     try:
         if copy:
             shutil.copyfile(index_path, building)
+        else:
+            _allocate(building)
         with _damage_named(index_path):
             con = connect(building, read_only=False)
             try:
@@ -199,5 +208,4 @@ def _stamp(ledger: Ledger, con: Connection) -> None:
         "position": str(ledger.position()),
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    for key, value in stamps.items():
-        schema.write_state(con, key, value)
+    schema.write_state(con, stamps)

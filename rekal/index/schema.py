@@ -73,6 +73,9 @@ def read_state(con: Connection) -> dict[str, str]:
     return {str(key): str(value) for key, value in con.execute("SELECT key, value FROM state").fetchall()}
 
 
-def write_state(con: Connection, key: str, value: str) -> None:
-    """Set one key of ``state``."""
-    con.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", [key, value])
+def write_state(con: Connection, values: dict[str, str]) -> None:
+    """Set keys of ``state``."""
+    con.execute(
+        "INSERT OR REPLACE INTO state SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+        [list(values), list(values.values())],
+    )
