@@ -67,6 +67,8 @@ class Rollout:
             self._read_bare(record)
         elif kind == "session_meta":
             self._read_meta(payload)
+        elif self._is_inherited(record):
+            return
         elif kind == "turn_context":
             self._read_context(payload)
         elif kind == "event_msg":
@@ -106,6 +108,11 @@ class Rollout:
 
     def _is_own(self, payload: Record) -> bool:
         return is_own(text(payload, "turn_id"), text(self.meta, "id"))
+
+    def _is_inherited(self, record: Record) -> bool:
+        """Whether a record stands before the place where a sub-agent's description says that its own begin."""
+        begin, ordinal = number(self.meta, "subagent_history_start_ordinal"), number(record, "ordinal")
+        return begin is not None and ordinal is not None and ordinal < begin
 
     def _read_context(self, payload: Record) -> None:
         if self._replaying and not self._is_own(payload):

@@ -20,12 +20,13 @@ PLACES = ("session.start", "session.resume", "session.context_changed")
 
 _EXIT = re.compile(r"<[^<>]*exit(?:ed)?(?: with)?(?: exit)? code (-?\d+)>\s*$")
 _QUIET = re.compile(
-    r"(?:hook|permission|usage)\.|assistant\.(?:turn_start|turn_end|reasoning|usage|intent|streaming_delta)"
-    r"|system\.(?:message|notification)|tool\.execution_(?:partial_result|progress)|tool\.user_requested"
+    r"(?:hook|permission|usage|external_tool)\..*"
+    r"|assistant\.(?:turn_start|turn_end|reasoning|usage|intent|streaming_delta)"
+    r"|system\.(?:message|notification)|tool\.(?:execution_partial_result|execution_progress|user_requested)"
     r"|session\.(?:shutdown|info|warning|error|usage_checkpoint|mode_changed|permissions_changed|plan_changed"
     r"|compaction_start|workspace_file_changed|idle|truncation|snapshot_rewind|handoff|import_legacy"
     r"|title_changed|usage_info|remote_steerable_changed|custom_agents_updated|skills_loaded)"
-    r"|(?:abort|skill\.invoked|subagent\.selected|subagent\.deselected|external_tool)\b"
+    r"|abort|skill\.invoked|subagent\.(?:selected|deselected)"
 )
 
 
@@ -103,7 +104,7 @@ class Events:
             self._say(name, "summary", text(data, "summaryContent"), event)
         elif kind == "session.task_complete":
             self._say(name, "assistant", text(data, "summary"), event)
-        elif not isinstance(kind, str) or not _QUIET.match(kind):
+        elif not isinstance(kind, str) or not _QUIET.fullmatch(kind):
             self.drift[str(kind)[:60]] += 1
 
     def _move(self, data: Record) -> None:

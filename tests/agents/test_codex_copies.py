@@ -51,6 +51,14 @@ def test_replayed_history_is_left_out(tmp_path: Path) -> None:
     assert (transcript.calls, transcript.cwds, transcript.branches) == ((), ("/w/app",), ("main",))
 
 
+def test_inherited_history_may_be_counted_instead(tmp_path: Path) -> None:
+    records = [meta(subagent_history_start_ordinal=4), *prompt(0, "theirs")[:3], *prompt(1, "ours")]
+    typed_events = [
+        {**one, "ordinal": place} for place, one in enumerate([*records[:3], *typed("theirs")[1:], *records[4:]])
+    ]
+    assert said(parsed(tmp_path, *typed_events)) == [("human", "ours")]
+
+
 def test_a_fork_names_its_origin_and_keeps_its_own_turns(tmp_path: Path) -> None:
     copied = [event("task_started", turn_id="01990001-0000-7000-8000-000000000001"), *typed("before")]
     transcript = parsed(tmp_path, meta(forked_from_id=PARENT), meta(PARENT), *copied, *prompt(0, "after"))
