@@ -39,6 +39,9 @@ def command(everything: bool, since: str | None, as_json: bool) -> None:
     """
     app = here()
     app.require_store()
+    if not app.config.enabled:
+        files = " or ".join(map(str, app.settings.files))
+        raise Refused("capturing is switched off by the settings", f"set `enabled: true` in {files}")
     age = parse_age(since) if since else (_EVERYTHING if everything else None)
     captured = _capture(app, age)
     refresh_index(app)

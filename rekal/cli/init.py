@@ -56,9 +56,11 @@ def command(agents: str | None, backfill: str, hooks_only: bool, as_json: bool) 
     """
     app = here()
     chosen = _chosen(app, agents)
+    enabled = app.config.enabled  # a settings file with a mistake stops us before anything is touched
     since = None if backfill in ("0", "none") else datetime.now(UTC) - parse_age(backfill)
     fresh = not app.layout.data.exists()
     app.layout.create()
+    app.layout.mark(enabled=enabled)
     installed = install(app.repo, chosen, executable(), hooks_only=hooks_only)
     with (
         exclusive(app.layout.lock, wait=30.0, purpose="init"),
@@ -67,7 +69,7 @@ def command(agents: str | None, backfill: str, hooks_only: bool, as_json: bool) 
         pass  # opening creates the tables or brings them up to date
     if since is not None and fresh:
         ask_for(app.layout.run, since)
-    if fresh:
+    if fresh and enabled:
         start_worker(app)
     answer = InitAnswer(str(app.layout.directory), fresh, chosen, installed, since if fresh else None)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -65,6 +66,18 @@ class Layout(msgspec.Struct, frozen=True):
     def log(self) -> Path:
         """What the background worker had to say."""
         return self.run / "worker.log"
+
+    def mark(self, *, enabled: bool) -> None:
+        """Tell the hooks, which cannot read settings, whether to do anything: a file in ``run/`` switches them off."""
+        marker = self.run / "disabled"
+        if marker.exists() is not enabled or not self.run.is_dir():
+            return
+        # In a store that cannot be written, the hooks leave nothing either.
+        with contextlib.suppress(OSError):
+            if enabled:
+                marker.unlink(missing_ok=True)
+            else:
+                marker.touch()
 
     def create(self) -> None:
         """Make the directories and the README. Idempotent. Raises :class:`StoreUnwritable`."""

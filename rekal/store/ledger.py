@@ -78,6 +78,10 @@ class Ledger:
         """Whether a tombstone names ``target``."""
         return self._exists("SELECT 1 FROM tombstones WHERE target = ? LIMIT 1", target)
 
+    def is_uncovered(self, git_sha: str) -> bool:
+        """Whether a commit was looked at and got no session."""
+        return self._exists("SELECT 1 FROM uncovered_commits WHERE git_sha = ? LIMIT 1", git_sha)
+
     def _exists(self, sql: str, *values: str) -> bool:
         return self.con.execute(sql, list(values)).fetchone() is not None
 
@@ -158,8 +162,8 @@ def open_ledger(path: Path, *, read_only: bool, wait: float = 5.0, create: bool 
                 _check_readable(con, path)
             else:
                 migrations.migrate(con)
-            ledger = Ledger(con, path)
-        yield ledger
+            # What goes wrong later, at a page that only a query reads, is the same damage or the same full disk.
+            yield Ledger(con, path)
     finally:
         con.close()
 
@@ -174,8 +178,8 @@ def _check_readable(con: Connection, path: Path) -> None:
 def quarantine(path: Path, now: datetime) -> Damage:
     """Move a damaged data.db (and its write-ahead log) aside, so that capture goes on into a fresh one."""
     target = path.with_name(f"data.db.damaged-{now:%Y%m%dT%H%M%S}")
-    path.replace(target)
     log = path.with_name(path.name + ".wal")
-    if log.exists():
+    if log.exists():  # before its database: cut short here, no fresh database finds a foreign log
         log.replace(target.with_name(target.name + ".wal"))
+    path.replace(target)
     return Damage(target)

@@ -1,0 +1,111 @@
+"""From a commit by the real git, through hook and detached worker, to what recall answers."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.claude import ClaudeSession
+from tests.support.live import Live
+
+ASKED = "why does the retry queue live in postgres"
+
+
+def worked(home: Path, root: Path, name: str, file: str = "queue.py", text: str = "retry queue lives here\n") -> str:
+    """An agent's session in ``root`` that wrote ``file``, really; its native id."""
+    session = ClaudeSession(home, root, name, start=datetime.now(UTC), step=timedelta(milliseconds=1))
+    session.human(f"Why should the retry queue live in postgres, {name}?")
+    path = root / file
+    path.write_text(text, encoding="utf-8")
+    session.writes(path, text, text="A retry queue in postgres survives a restart of the broker.")
+    return session.session_id
+
+
+def test_a_commit_is_captured_and_recalled(live: Live, home: Path) -> None:
+    native = worked(home, live.root, "one")
+    sha = live.commit("Add the queue")
+    live.settle()
+    assert live.links() == {sha: [native]}
+    assert live.recalled(ASKED) == [native]
+    assert live("recall", "what colour are giraffes in winter", code=1).out.startswith("SILENCE")
+
+
+@pytest.mark.parametrize("how", [("-a",), ("queue.py",)], ids=["commit -a", "commit <path>"])
+def test_every_way_to_commit_is_noticed(live: Live, home: Path, how: tuple[str, ...]) -> None:
+    (live.root / "queue.py").write_text("old line of the queue\n", encoding="utf-8")
+    first = live.commit("Begin the queue")
+    live.settle()
+    native = worked(home, live.root, "one")
+    live.git("commit", "-q", "-m", "Change the queue", *how)
+    live.settle()
+    second = live.git("rev-parse", "HEAD").strip()
+    assert live.links().get(second) == [native]
+    assert first not in live.links()
+
+
+def test_an_amended_commit_keeps_its_session_under_its_new_name(live: Live, home: Path) -> None:
+    native = worked(home, live.root, "one")
+    old = live.commit("Add the queue")
+    live.settle()
+    new = live.commit("Add the retry queue", "--amend")
+    live.settle()
+    assert live.links() == {old: [native], new: [native]}
+    assert [c["git_sha"] for c in json.loads(live("log", "--json").out)["checkpoints"]] == [new]
+
+
+def test_a_commit_on_a_detached_head_is_captured(live: Live, home: Path) -> None:
+    live.git("checkout", "-q", "--detach")
+    native = worked(home, live.root, "one")
+    sha = live.commit("Add the queue")
+    live.settle()
+    assert live.links() == {sha: [native]}
+    assert live.rows("SELECT branch FROM checkpoints") == [[None]]
+
+
+def test_a_rebase_of_three_commits_is_captured_once_after_its_end(live: Live, home: Path) -> None:
+    natives, old = [], []
+    live.git("checkout", "-q", "-b", "work")
+    for number in range(3):
+        name = f"part{number}"
+        natives.append(worked(home, live.root, name, f"{name}.py", f"queue {name} lives in this file\n"))
+        old.append(live.commit(f"Add {name}"))
+    live.settle()
+    live.git("checkout", "-q", "main")
+    (live.root / "other.txt").write_text("meanwhile\n", encoding="utf-8")
+    live.commit("Meanwhile")
+    live.git("rebase", "-q", "main", "work")
+    live.settle()
+    new = live.git("rev-list", "--reverse", "main..work").split()
+    links = live.links()
+    assert len(new) == 3
+    assert [links[sha] for sha in old] == [links[sha] for sha in new] == [[native] for native in natives]
+    assert len(links) == 6
+    pairs = live.rows("SELECT old_sha, new_sha FROM rewrites")
+    assert sorted(map(tuple, pairs)) == sorted(zip(old, new, strict=True))
+    shown = json.loads(live("log", "--json").out)["checkpoints"]
+    assert {c["git_sha"] for c in shown} == set(new)
+    assert live.rows("SELECT count(*) FROM sessions") == [[3]]
+
+
+def test_a_rebase_that_stops_blocks_nobody_and_is_captured_when_it_ends(live: Live, home: Path) -> None:
+    live.git("checkout", "-q", "-b", "work")
+    native = worked(home, live.root, "one", "clash.txt", "queue as the branch wants it\n")
+    old = live.commit("Add clash on the branch")
+    live.settle()
+    live.git("checkout", "-q", "main")
+    (live.root / "clash.txt").write_text("as main wants it\n", encoding="utf-8")
+    live.commit("Add clash on main")
+    with pytest.raises(AssertionError, match="CONFLICT"):
+        live.git("rebase", "-q", "main", "work")
+    assert (live.root / ".git" / "rebase-merge").is_dir()
+    assert live.recalled(ASKED) == [native]
+    assert json.loads(live("checkpoint", "--json").out)["sessions"] == 0
+    (live.root / "clash.txt").write_text("queue as both want it\n", encoding="utf-8")
+    live.git("add", "clash.txt")
+    live.git("-c", "core.editor=true", "rebase", "--continue")
+    live.settle()
+    new = live.git("rev-parse", "work").strip()
+    assert live.links()[new] == live.links()[old] == [native]
