@@ -8,9 +8,9 @@ from collections.abc import Callable
 import msgspec
 
 from rekal.capture.link import CommitFacts
+from rekal.capture.sweep import Job
 from rekal.errors import GitError
 from rekal.git import Repo
-from rekal.scrub import Scrubber
 
 MAX_FILES = 10_000
 """Paths kept of one commit: a vendored tree of a million files says nothing about who worked on what."""
@@ -18,19 +18,21 @@ MAX_FILES = 10_000
 _ANCESTRY = re.compile(r"[~^].*$")
 
 
-def facts_reader(repo: Repo, scrubber: Scrubber) -> Callable[[str], CommitFacts | None]:
+def facts_reader(repo: Repo, job: Job) -> Callable[[str], CommitFacts | None]:
     """A function from a commit's name to its facts; None for a commit that is not there (any more)."""
-    head = repo.head()
-    current = repo.branch()
+    here: dict[str, str | None] = {}
 
     def read(sha: str) -> CommitFacts | None:
+        scrubber = job.scrubber
+        if not here:
+            here.update(head=repo.head(), branch=repo.branch())
         try:
             commit = repo.commit(sha)
         except GitError:
             return None
         if commit is None:
             return None
-        branch = current if commit.sha == head else _branch_of(repo, commit.sha)
+        branch = here["branch"] if commit.sha == here["head"] else _branch_of(repo, commit.sha)
         changes = tuple(
             msgspec.structs.replace(c, path=scrubber.text(c.path), old_path=c.old_path and scrubber.text(c.old_path))
             for c in repo.changes(commit)[:MAX_FILES]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 import msgspec
 
@@ -72,53 +73,62 @@ def capture(
     """
     with exclusive(layout.lock, wait=wait, purpose="capturing"):
         warnings: list[str] = []
-        known = _known_sources(layout, warnings)
-        todo = sweep.changed(job, {key: (s.size, s.mtime_ns) for key, s in known.items()})
+        head = repo.head() if link_head else None
+        known = _known(layout, head, job.author.email, warnings)
+        todo = sweep.changed(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
         if since is not None:
             todo = sweep.since(todo, since)
         spooled = spool.read(layout.spool)
         if spooled.broken:
             warnings.append(f"{spooled.broken} unreadable events were moved to {layout.spool / 'broken'}")
-        plan = _plan(layout, repo, job, spooled.events, since=since, link_head=link_head)
+        # A HEAD that was looked at and has no session is looked at again when there is anything new to link it to.
+        fresh_head = head if head and (known.head == "new" or (known.head == "uncovered" and todo)) else None
+        plan = _plan(repo, job, spooled.events, since=since, head=fresh_head)
         if not todo and plan == Plan():
             spool.done(spooled.files)
             return Captured(warnings=tuple(warnings))
-        captured = _write(layout, repo, job, todo, known, plan, warnings, progress)
+        captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
         spool.done(spooled.files)
         return captured
 
 
-def _known_sources(layout: Layout, warnings: list[str]) -> dict[str, sources.SourceState]:
+class _Known(msgspec.Struct, frozen=True):
+    """What the store knows already: sources by key, and how HEAD stands there."""
+
+    sources: Mapping[str, sources.SourceState] = msgspec.field(default_factory=dict)
+    head: Literal["new", "uncovered", "linked"] = "new"
+
+
+def _known(layout: Layout, head: str | None, email: str, warnings: list[str]) -> _Known:
     if not layout.data.exists():
-        return {}
+        return _Known()
     try:
         with open_ledger(layout.data, read_only=True) as ledger:
-            return sources.states(ledger.con)
+            return _Known(sources.states(ledger.con), _standing(ledger, head, email))
     except StoreDamaged as error:
         damage = quarantine(layout.data, datetime.now(UTC))
         warnings.append(
             f"{error.message}; it was moved to {damage.moved_to.name} and the transcripts still on this machine are "
             "captured again; for older and teammates' sessions put back a backup or run `rekal sync`"
         )
-        return {}
+        return _Known()
+
+
+def _standing(ledger: Ledger, head: str | None, email: str) -> Literal["new", "uncovered", "linked"]:
+    if head is None or ledger.has_checkpoint(checkpoint_id(head, email)):
+        return "linked"
+    return "uncovered" if ledger.is_uncovered(head) else "new"
 
 
 def _plan(
-    layout: Layout,
-    repo: Repo,
-    job: sweep.Job,
-    events: Sequence[spool.Event],
-    *,
-    since: datetime | None,
-    link_head: bool,
+    repo: Repo, job: sweep.Job, events: Sequence[spool.Event], *, since: datetime | None, head: str | None
 ) -> Plan:
     shas = [event.sha for event in events if isinstance(event, spool.CommitEvent)]
     if since is not None:
         shas = [*repo.commits_since(since), *shas]
-    head = repo.head() if link_head else None
-    if head and not _has_checkpoint(layout, head, job.author.email):
+    if head:
         shas.append(head)
-    facts = facts_reader(repo, job.scrubber)
+    facts = facts_reader(repo, job)
     rewrites = tuple(
         Rewrite(old, new, event.how)
         for event in events
@@ -129,13 +139,6 @@ def _plan(
     found.sort(key=lambda f: (f.commit.committed_at, shas.index(f.commit.sha)))
     recalls = tuple(event for event in events if isinstance(event, spool.RecallEvent))
     return Plan(tuple(found), rewrites, recalls, backfill=since is not None)
-
-
-def _has_checkpoint(layout: Layout, sha: str, email: str) -> bool:
-    if not layout.data.exists():
-        return False
-    with open_ledger(layout.data, read_only=True) as ledger:
-        return ledger.has_checkpoint(checkpoint_id(sha, email))
 
 
 def _write(
@@ -191,7 +194,7 @@ def _finish(ledger: Ledger, repo: Repo, job: sweep.Job, plan: Plan, total: Captu
         # An amended commit has its sessions carried over; linked afresh it would count as one without.
         if facts.commit.sha not in renamed
     ]
-    carried = carry_over(ledger, plan.rewrites, facts_reader(repo, job.scrubber)) if plan.rewrites else []
+    carried = carry_over(ledger, plan.rewrites, facts_reader(repo, job)) if plan.rewrites else []
     return msgspec.structs.replace(total, linked=tuple(linked), carried=tuple(carried))
 
 

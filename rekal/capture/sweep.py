@@ -6,9 +6,11 @@ scrubbed before the store is opened; the store is then open for the milliseconds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,21 +19,32 @@ from rekal.capture.belongs import belongs_here, excluded, localise
 from rekal.config import Exclude
 from rekal.errors import SourceError
 from rekal.model import Author, Session, Transcript
-from rekal.scrub import Scrubber
 from rekal.store.sources import SourceState
+
+if TYPE_CHECKING:
+    from rekal.scrub import Scrubber
 
 BATCH_BYTES = 32 << 20
 """A batch is one transaction: what an interrupted back-fill loses at most."""
 
 
-class Job(msgspec.Struct, frozen=True):
-    """Everything a sweep needs that does not change while it runs."""
+class Job(msgspec.Struct, frozen=True, dict=True):
+    """Everything a sweep needs that does not change while it runs.
+
+    ``make_scrubber`` is called when there is something to scrub: most sweeps find nothing changed, and compiling the
+    scrubber's patterns would be a good part of what they cost.
+    """
 
     where: Where
     adapters: Sequence[Adapter]
-    scrubber: Scrubber
+    make_scrubber: Callable[[], Scrubber]
     author: Author
     exclude: Exclude = msgspec.field(default_factory=Exclude)
+
+    @functools.cached_property
+    def scrubber(self) -> Scrubber:
+        """The one choke point."""
+        return self.make_scrubber()
 
 
 class Reading(msgspec.Struct, frozen=True):

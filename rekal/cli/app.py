@@ -35,8 +35,10 @@ class App(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def settings(self) -> config.Settings:
-        """The merged settings."""
-        return config.load(self.layout.config, self.env, self.home, self.layout.run / "config.yml")
+        """The merged settings. Reading them also brings the hooks' switch up to ``enabled``."""
+        found = config.load(self.layout.config, self.env, self.home, self.layout.run / "config.yml")
+        self.layout.mark(enabled=found.config.enabled)
+        return found
 
     @property
     def config(self) -> config.Config:
@@ -86,7 +88,7 @@ class App(msgspec.Struct, frozen=True, dict=True):
         return sweep.Job(
             where=sweep.where_for(self.home, self.repo.worktrees(), self.env, config.platform()),
             adapters=registry.load(chosen.agents),
-            scrubber=self.scrubber,
+            make_scrubber=lambda: self.scrubber,
             author=self.repo.author(),
             exclude=chosen.exclude,
         )
