@@ -12,7 +12,34 @@ from rekal.store.columns import insert
 from rekal.store.ledger import Ledger, open_ledger
 
 _START = datetime(2026, 1, 1, 9)
-_SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo za sta pre con ter ing ment".split()
+_SYLLABLES = [
+    "ba",
+    "ce",
+    "di",
+    "fo",
+    "gu",
+    "ha",
+    "je",
+    "ki",
+    "lo",
+    "mu",
+    "na",
+    "pe",
+    "ri",
+    "so",
+    "tu",
+    "va",
+    "we",
+    "xi",
+    "yo",
+    "za",
+    "sta",
+    "pre",
+    "con",
+    "ter",
+    "ing",
+    "ment",
+]
 _TURNS_A_SESSION = 40
 
 
@@ -40,7 +67,9 @@ class Vocabulary:
     def _identifier(self, word: str) -> str:
         other = self._random.choice(self.words)
         shape = self._random.randrange(4)
-        return (self._random.choice(self.files), f"{word}_{other}", f"{word}{other.title()}", f"`{word}.{other}()`")[shape]
+        return (self._random.choice(self.files), f"{word}_{other}", f"{word}{other.title()}", f"`{word}.{other}()`")[
+            shape
+        ]
 
     def number(self, least: int, most: int) -> int:
         """A whole number between both, included."""
@@ -61,7 +90,8 @@ def write(path: Path, turns: int, seed: int = 7) -> Vocabulary:
 def add_sessions(ledger: Ledger, vocabulary: Vocabulary, first: int, count: int) -> None:
     """Append ``count`` sessions numbered from ``first``, each with its turns, calls and a commit."""
     rows: dict[str, list[tuple[object, ...]]] = {
-        table: [] for table in ("sessions", "turns", "tool_calls", "checkpoints", "checkpoint_sessions", "files_touched")
+        table: []
+        for table in ("sessions", "turns", "tool_calls", "checkpoints", "checkpoint_sessions", "files_touched")
     }
     for number in range(first, first + count):
         for table, made in _session(ledger.pos, vocabulary, number).items():
