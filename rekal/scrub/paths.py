@@ -27,11 +27,11 @@ _DASHED = re.compile(r"(?:home|[Uu]sers)-(?P<name>[A-Za-z0-9_\-]{1,64})")
 # What may stand before it: a slash, before that a drive or mount, and before that no longer path or word.
 _BEFORE = re.compile(
     rf"(?:{_SLASH}private(?={_SLASH})|{_SLASH}mnt{_SLASH}[A-Za-z](?={_SLASH})|(?<![A-Za-z0-9])[A-Za-z](?::|%3[Aa])|"
-    rf"(?<![\w.~/\\]){_SLASH}[A-Za-z](?={_SLASH}[Uu]sers{_SLASH}))?{_SLASH}\Z"
+    rf"(?<![\w.~/\\]){_SLASH}[A-Za-z](?={_SLASH}\Z))?{_SLASH}\Z"
 )
 _DASH_BEFORE = re.compile(r"(?:(?<![A-Za-z0-9])[A-Za-z]-|-mnt-[A-Za-z])?-\Z")
 _IN_PATH = re.compile(
-    r"(?:(?<!\\[nrtbf])(?<=[\w.~\\\-%/])(?<!://)(?<![( =\"']-[ILB])(?<!%20)(?<!%3D)(?<!\[\dm)(?<!\d\dm))\Z"
+    r"(?:(?<!\\[nrtbf])(?<=[\w.~\\\-%/])(?<!://)(?<!:///)(?<![( =\"']-[ILB])(?<!%20)(?<!%3D)(?<!\[\dm)(?<!\d\dm))\Z"
 )
 _PSEUDONYM = re.compile(r"user-[0-9a-f]{6}")
 

@@ -27,6 +27,9 @@ _MAX_WRAPS = 12
 _MIN_WRAPPED_PART = 4
 _LONG_PART = 16
 
+# Documentation ends its sample keys so.
+_SAMPLE = "EXAMPLE"
+
 compile_once = cache(re.compile)
 
 
@@ -106,7 +109,7 @@ def by_prefix(
             parts = _parts(text, match, part, least)
             token = "".join(text[start:end] for start, end in parts)
             size = len(token) - len(match["prefix"])
-            if size >= least and len(set(token)) > 6 and (check is None or check(token)):
+            if size >= least and len(set(token)) > 6 and _SAMPLE not in token and (check is None or check(token)):
                 yield from parts
 
     return Kind(name, hints, find, in_run=True)

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from rekal.scrub.secrets.kind import Finder, Span, positions
+from rekal.scrub.secrets.kind import Finder, Span, has_digit, positions
 from rekal.scrub.secrets.placeholder import is_placeholder
 from rekal.scrub.secrets.quoting import string_end
 
@@ -141,7 +141,8 @@ def _is_prose(value: str, name: str) -> bool:
         "should",
         "please",
     )
-    return (any(word in low for word in telling) and not any(ch.isdigit() for ch in value)) or low == name
+    labelled = any(word in low for word in telling) and (" " in value or not has_digit(value))
+    return labelled or low == name
 
 
 def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Named | None:
