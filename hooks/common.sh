@@ -13,7 +13,7 @@ rekal_find() {
     if [ -f "$rekal_git/commondir" ]; then
         IFS= read -r rekal_common < "$rekal_git/commondir"
         case $rekal_common in /*) ;; *) rekal_common=$rekal_git/$rekal_common ;; esac
-        # Not ".": a linked work tree may hold a committed .rekal/config.yml, the store is with the main one.
+        # Not ".": whatever a linked work tree holds under that name, the store is with the main one.
         set -- "$rekal_common" "$rekal_common/.."
     else
         set -- . "$rekal_git"

@@ -1,4 +1,15 @@
-"""Where git looks for hooks in this repository, and where ours can live there."""
+"""Where git looks for hooks in this repository, and where ours can live there.
+
+- *A directory of git's own*, or one outside the repository: our file stands in front of the one that was there. A
+  directory that several repositories share also lists which of them need us.
+- *pre-commit* moves a strange file to `<hook>.legacy` and runs it from there: that file is then ours.
+- *lefthook* writes its files again whenever its configuration changed, over ours: `repair` puts ours in front again. A
+  `lefthook-local.yml` of ours would outlast that, but would start lefthook, a program, at every commit.
+- *husky* generates `.husky/_` and runs `.husky/<hook>`: ours goes to the second place, hidden from git, where the user
+  has no such hook, and otherwise in front of the generated file until husky is installed again (`repair`).
+- *A tracked file* is not ours to change: the user adds one line to it, and it calls a hook inside the git directory.
+- *Hooks in git's configuration* run besides those of the directory and need nothing from us.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import stat
 import subprocess
@@ -68,8 +69,9 @@ def listing(*roots: Path) -> dict[str, tuple[int, bytes | str]]:
 def events(root: Path, kind: str | None = None) -> list[dict[str, object]]:
     """The spool's events, all whole lines of JSON, oldest first; of one kind if named."""
     paths = sorted((root / ".rekal" / "spool").iterdir(), key=lambda p: (p.name.split("-")[0], p.stat().st_mtime_ns))
-    assert not [p for p in paths if p.name.startswith(".")], "a half-written event"
     found = [json.loads(path.read_text("utf-8")) for path in paths]
+    for path, event in zip(paths, found, strict=True):
+        assert re.fullmatch(rf"{event['at']}-\d+-{event['kind']}\.json", path.name), path
     return [event for event in found if kind in (None, event["kind"])]
 
 

@@ -95,6 +95,16 @@ def test_lefthook_installed_after_us_moves_us_aside(layout: Make, stub: Stub) ->
     assert not list(hook.parent.glob("*rekal*"))
 
 
+def test_our_file_that_lefthook_moved_aside_does_not_block_its_next_time(layout: Make, stub: Stub) -> None:
+    made = layout("none")
+    install(made.repo, (), stub.path)
+    hook = made.root / ".git/hooks/post-commit"
+    hook.rename(hook.with_name("post-commit.old"))
+    support.lefthook_generate(made)
+    repair(made.repo, stub.path)
+    assert not hook.with_name("post-commit.old").exists()
+
+
 def test_a_manager_that_removes_our_file_is_gone_for_good(layout: Make, stub: Stub) -> None:
     made = layout("lefthook")
     install(made.repo, (), stub.path)

@@ -178,11 +178,12 @@ def test_a_push_never_fails_and_never_waits_long_for_us(
         os.kill(int(stub.stdin.read_text("utf-8")), signal.SIGKILL)
 
 
-def test_rekal_s_failure_is_not_the_push_s(shell: list[str], repo: Path, stub: Stub) -> None:
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["plain", "as husky runs it"])
+def test_rekal_s_failure_is_not_the_push_s(shell: list[str], flags: list[str], repo: Path, stub: Stub) -> None:
     hook = initialised(repo, stub)
     (repo / ".rekal/run/share-on").touch()
     script(stub.path, "#!/bin/sh\necho 'rekal: not sent' >&2\nexit 5\n")
-    done = run(shell, hook, "origin", "url")
+    done = run([*shell, *flags], hook, "origin", "url")
     assert (done.returncode, done.stderr) == (0, "rekal: not sent\n")
 
 
