@@ -13,7 +13,6 @@ from rekal.agents.claude_text import texts, without_injected, without_reminders
 from rekal.agents.jsonl import Record, clean
 from rekal.model import Outcome, RawCall
 
-EXCERPT = 400
 _COMMAND = 4000
 _PATH_KEYS = ("file_path", "notebook_path", "path")
 _DISPATCH = ("Task", "Agent")
@@ -78,7 +77,7 @@ def _string(value: Any) -> str | None:
 def _excerpt(content: Any) -> str | None:
     text = without_reminders(without_injected("\n".join(texts(content)))).strip()
     text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
-    return text[:EXCERPT] or None
+    return text or None
 
 
 def _wrote(tool: str, given: Record, details: Any) -> Iterator[str]:

@@ -21,6 +21,7 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "copilot": ("rekal.agents.copilot_cli", "rekal.agents.copilot_vscode"),
     "cursor": ("rekal.agents.cursor",),
     "gemini": ("rekal.agents.gemini",),
+    "kiro": ("rekal.agents.kiro",),
     "opencode": ("rekal.agents.opencode",),
 }
 

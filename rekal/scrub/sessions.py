@@ -124,7 +124,8 @@ def _calls(scrubber: Scrubber, transcript: Transcript, session_id: str, places: 
 def _excerpt(scrubber: Scrubber, raw: RawCall) -> str | None:
     if raw.excerpt is None or raw.outcome != "error" or scrubber.rules.tool_output == "none":
         return None
-    return clipped(scrubber, raw.excerpt, EXCERPT_LENGTH)
+    # Ten times what is kept: enough that the second cut, not this one, decides what a secret at the edge looks like.
+    return clipped(scrubber, raw.excerpt[: 10 * EXCERPT_LENGTH], EXCERPT_LENGTH)
 
 
 def clipped(scrubber: Scrubber, text: str, length: int) -> str:

@@ -46,7 +46,7 @@ def test_a_failed_edit_wrote_nothing_and_says_why(tmp_path: Path) -> None:
     assert (call.outcome, call.wrote) == ("error", ())
     assert call.excerpt is not None
     assert call.excerpt.startswith("String to replace not found")
-    assert len(call.excerpt) == 400
+    assert len(call.excerpt) > 400  # whole: the scrubber cuts it, after looking for secrets
 
 
 def test_only_errors_have_an_excerpt(tmp_path: Path) -> None:
