@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.support.claude import ClaudeSession
-from tests.support.live import Live
-
-ASKED = "why does the retry queue live in postgres"
-
-
-def worked(home: Path, root: Path, name: str, file: str = "queue.py", text: str = "retry queue lives here\n") -> str:
-    """An agent's session in ``root`` that wrote ``file``, really; its native id."""
-    session = ClaudeSession(home, root, name, start=datetime.now(UTC), step=timedelta(milliseconds=1))
-    session.human(f"Why should the retry queue live in postgres, {name}?")
-    path = root / file
-    path.write_text(text, encoding="utf-8")
-    session.writes(path, text, text="A retry queue in postgres survives a restart of the broker.")
-    return session.session_id
+from tests.support.live import ASKED, Live, worked
 
 
 def test_a_commit_is_captured_and_recalled(live: Live, home: Path) -> None:

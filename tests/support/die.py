@@ -59,8 +59,8 @@ class _Connection:
 
 def main() -> int:
     """Run the verb in ``argv``."""
-    connect = duckdb.connect
-    setattr(duckdb, "connect", lambda *args, **named: (_step(), _Connection(connect(*args, **named)))[1])  # noqa: B010
+    connect = _stepping(duckdb.connect)
+    setattr(duckdb, "connect", lambda *args, **named: _Connection(connect(*args, **named)))  # noqa: B010
     for name in ("replace", "unlink", "rename"):
         setattr(os, name, _stepping(getattr(os, name)))
     setattr(sweep, "BATCH_BYTES", 2000)  # noqa: B010 - several transactions, from transcripts of a few lines

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,21 @@ from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive
 from tests.support.app import Ran
+from tests.support.claude import ClaudeSession
 
 REKAL = Path(sys.executable).parent / "rekal"
+ASKED = "why should the retry queue live in postgres"
 _PATIENCE = 90.0
+
+
+def worked(home: Path, root: Path, name: str, file: str = "queue.py", text: str = "retry queue lives here\n") -> str:
+    """An agent's session in ``root`` that wrote ``file``, really; its native id."""
+    session = ClaudeSession(home, root, name, start=datetime.now(UTC), step=timedelta(milliseconds=1))
+    session.human(f"Why should the retry queue live in postgres, {name}?")
+    path = root / file
+    path.write_text(text, encoding="utf-8")
+    session.writes(path, text, text="A retry queue in postgres survives a restart of the broker.")
+    return session.session_id
 
 
 class Live:

@@ -1,0 +1,71 @@
+"""``init`` then ``clean`` leaves nothing behind, and settings that switch everything off do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.live import Live, listing, worked
+
+
+def test_init_then_clean_is_byte_identical(repo: Path, home: Path) -> None:
+    (repo / "CLAUDE.md").write_bytes(b"# House rules\r\n\r\nNo tabs.")
+    (repo / "CLAUDE.md").chmod(0o600)
+    (repo / "untracked.txt").write_text("mine\n", encoding="utf-8")
+    hook = repo / ".git" / "hooks" / "post-commit"
+    hook.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    hook.chmod(0o755)
+    (repo / ".git" / "info" / "exclude").write_bytes(b"*.log")
+    (home / ".claude").mkdir()
+    (home / ".codex").mkdir()
+    live = Live(repo)
+    before, status = listing(repo), live.git("status", "--porcelain=v2", "--branch")
+    live("init", "--backfill", "0")
+    assert listing(repo) != before
+    live.settle()
+    live("init")
+    live("recall", "why is the sky blue", code=1)
+    live("clean", "--yes")
+    assert listing(repo) == before
+    assert live.git("status", "--porcelain=v2", "--branch") == status
+
+
+def test_clean_after_work_leaves_only_the_work(live: Live, home: Path) -> None:
+    worked(home, live.root, "one")
+    live.commit("Add the queue")
+    live.settle()
+    live("clean", "--yes")
+    assert live.git("status", "--porcelain", "--ignored") == ""
+    hooks = live.root / ".git" / "hooks"
+    assert not [path for path in hooks.iterdir() if path.suffix != ".sample"]
+
+
+def test_switched_off_by_a_setting_the_hooks_do_nothing_until_it_is_switched_on(live: Live, home: Path) -> None:
+    settings = live.layout.config
+    settings.write_text("enabled: false\n", encoding="utf-8")
+    assert "switched off" in live("checkpoint", code=5).err
+    native = worked(home, live.root, "one")
+    unseen = live.commit("Add the queue")
+    assert not list(live.layout.spool.iterdir())
+    settings.unlink()
+    assert "disabled" not in live("status").out
+    second = worked(home, live.root, "two", "other.py")
+    sha = live.commit("Add the other")
+    live.settle()
+    assert live.links() == {sha: [second]}
+    assert live.rows("SELECT native_id FROM sessions WHERE native_id <> ?".replace("?", f"'{second}'")) == [[native]]
+    assert unseen != sha
+
+
+def test_the_first_commit_after_switching_off_is_the_last_to_start_a_worker(live: Live, home: Path) -> None:
+    (home / ".config" / "rekal").mkdir(parents=True)
+    live.layout.config.write_text("enabled: false\n", encoding="utf-8")
+    native = worked(home, live.root, "one")
+    live.commit("Add the queue")
+    live("_worker")
+    assert (live.layout.run / "disabled").is_file()
+    (live.root / "more.txt").write_text("more\n", encoding="utf-8")
+    waiting = sorted(live.layout.spool.iterdir())
+    live.commit("More")
+    assert sorted(live.layout.spool.iterdir()) == waiting
+    assert live.rows("SELECT native_id FROM sessions") == []
+    assert native
