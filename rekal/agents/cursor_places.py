@@ -45,6 +45,8 @@ def user_folders(where: Where) -> list[Path]:
         config = where.env.get("XDG_CONFIG_HOME")
         found = [Path(config) / "Cursor/User"] if config else []
         found += [home / ".config/Cursor/User", home / ".cursor-server/data/User"]
+        if "WSL_DISTRO_NAME" in where.env:
+            found += sorted(Path("/mnt/c/Users").glob("*/AppData/Roaming/Cursor/User"))
     return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 
 

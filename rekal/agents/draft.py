@@ -10,9 +10,6 @@ import msgspec
 from rekal.agents.patch import FilePatch, text_lines
 from rekal.model import Outcome, RawCall, RawTurn
 
-EXCERPT = 400
-"""Characters of an error that are kept."""
-
 
 class Draft:
     """Collects the turns and calls of one transcript.
@@ -81,9 +78,8 @@ class Draft:
 
 
 def excerpt(said: str | None) -> str | None:
-    """The end of an error's words, where a command says what failed."""
-    stripped = (said or "").strip()
-    return stripped[-EXCERPT:] or None
+    """What a failed call said, whole: a cut made before secrets are looked for could hide half of one."""
+    return (said or "").strip() or None
 
 
 def fan_out(call: RawCall, patches: Sequence[FilePatch]) -> list[RawCall]:

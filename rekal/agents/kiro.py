@@ -75,7 +75,7 @@ class Kiro:
             return b"conversations_v2" in head or (b"auth_kv" in head and b"conversations" in head)
         if any(_is_record(line) for line in head.split(b"\n")[:_SNIFFED_LINES]):
             return True
-        opening = re.sub(rb"(?<=[\[{,:\]}])\s+|\s+(?=[\[{,:\]}\"])", b"", head[:16384])
+        opening = b"".join(head[:16384].split())
         return any(form.match(opening) for form in (_CHAT, _SESSION, _SAVED))
 
 

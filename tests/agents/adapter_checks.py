@@ -17,6 +17,19 @@ from rekal.errors import SourceError
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 Counts = dict[str, int]
+JUNK = [
+    b"",
+    b"\n",
+    b"{}",
+    b"[]",
+    b"null",
+    b"\xff\xfe{",
+    b'{"a":' * 13_000,
+    b"\0" * 64,
+    b" " * 65_536,
+    b'{"chat":[' * 7000,
+]
+"""Beginnings of files that are no transcript of anybody's, some of them slow for a careless pattern."""
 
 
 def shared_file(name: str) -> Path:

@@ -16,7 +16,7 @@ from rekal.agents.base import Resume, Source
 from rekal.agents.cursor import ADAPTER
 from rekal.agents.cursor_text import answered, typed, uri_path
 from rekal.errors import SourceError
-from tests.agents.adapter_checks import SHARED, check_golden, counts, mutations, shared_file
+from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file
 from tests.agents.cursor_maker import as_source, line, lines, only, parsed, sources, transcript_file, use
 
 TALK = [
@@ -264,3 +264,8 @@ def test_no_file_of_another_agent_is_claimed_and_every_own_one_is() -> None:
     own = {str(path.relative_to(root)) for path in (root / "cursor").rglob("*") if path.is_file()}
     # The two ``.txt`` are outputs of tools, not transcripts.
     assert claimed == {name for name in own if not name.endswith(".txt")}
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_junk_is_not_claimed(junk: bytes) -> None:
+    assert not ADAPTER.sniff(junk)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rekal.agents.base import Resume, Source
 from rekal.agents.kiro import ADAPTER
 from rekal.errors import SourceError
-from tests.agents.adapter_checks import SHARED, check_golden, counts, mutations, shared_file
+from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file
 from tests.agents.kiro_maker import (
     as_source,
     event,
@@ -251,3 +251,8 @@ def test_no_file_of_another_agent_is_claimed_and_every_own_one_is() -> None:
     claimed = {str(path.relative_to(root)) for path in files if ADAPTER.sniff(path.read_bytes()[:65536])}
     assert claimed >= {str(source.path.relative_to(root)) for source in shared_sources()}
     assert all(name.startswith("kiro/") for name in claimed)
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_junk_is_not_claimed(junk: bytes) -> None:
+    assert not ADAPTER.sniff(junk)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rekal.agents.base import Source
 from rekal.agents.opencode import ADAPTER
 from rekal.errors import SourceError
-from tests.agents.adapter_checks import SHARED, check_golden, counts, mutations, shared_file
+from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file
 from tests.agents.opencode_store_maker import (
     T0,
     Store,
@@ -154,3 +154,8 @@ def test_no_file_of_another_agent_is_claimed() -> None:
         if path.is_file() and ADAPTER.sniff(path.read_bytes()[:65536])
     ]
     assert claimed and all(name.startswith("opencode/") for name in claimed)
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_junk_is_not_claimed(junk: bytes) -> None:
+    assert not ADAPTER.sniff(junk)
