@@ -12,34 +12,7 @@ from rekal.store.columns import insert
 from rekal.store.ledger import Ledger, open_ledger
 
 _START = datetime(2026, 1, 1, 9)
-_SYLLABLES = [
-    "ba",
-    "ce",
-    "di",
-    "fo",
-    "gu",
-    "ha",
-    "je",
-    "ki",
-    "lo",
-    "mu",
-    "na",
-    "pe",
-    "ri",
-    "so",
-    "tu",
-    "va",
-    "we",
-    "xi",
-    "yo",
-    "za",
-    "sta",
-    "pre",
-    "con",
-    "ter",
-    "ing",
-    "ment",
-]
+_SYLLABLES = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "en", "i", "or", "u")] + ["ing", "er", "ment", "tion"]
 _TURNS_A_SESSION = 40
 
 
@@ -106,13 +79,13 @@ def _session(pos: int, vocabulary: Vocabulary, number: int) -> dict[str, list[tu
     who = (f"Author {number % 5}", f"author{number % 5}@example.com", "local")
     head = (session, ("claude", "codex")[number % 2], str(number), None, None, "human", None, None, None)
     rest = (branch, ".", None, f"session {number}", at, at, pos)
-    turns = [
+    turns: list[tuple[object, ...]] = [
         (session, seq, derive("turn", session, str(seq)), ("human", "assistant", "assistant", "assistant")[seq % 4],
          vocabulary.sample(vocabulary.number(10, 100)), at + timedelta(minutes=seq), at, None, pos)
         for seq in range(_TURNS_A_SESSION)
     ]  # fmt: skip
     files = [vocabulary.files[(number * 7 + k * k) % 600] for k in range(6)]
-    calls = [
+    calls: list[tuple[object, ...]] = [
         (session, k, derive("call", session, str(k)), k, "Edit", files[k % 6], f"pytest {files[k % 6]} -k case{k}",
          "ok", None, at, pos)
         for k in range(12)

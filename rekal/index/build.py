@@ -51,7 +51,7 @@ def update(ledger: Ledger, index_path: Path, *, full: bool = False) -> Indexed:
     if not index_path.exists():
         return _build(ledger, index_path, "there is no index yet")
     try:
-        state = _state_of(index_path)
+        state = _state_of(ledger.con, index_path)
         reason = _why_full(ledger, state)
         return _build(ledger, index_path, reason) if reason else _append(ledger, index_path, int(state["position"]))
     except StoreDamaged:
@@ -60,10 +60,15 @@ def update(ledger: Ledger, index_path: Path, *, full: bool = False) -> Indexed:
 
 def position_of(index_path: Path) -> int | None:
     """The ledger position that index.db covers; None when there is no usable index."""
+    if not index_path.exists():
+        return None
+    con = duckdb.connect()
     try:
-        return int(_state_of(index_path).get("position", "-1")) if index_path.exists() else None
+        return int(_state_of(con, index_path)["position"])
     except StoreDamaged:
         return None
+    finally:
+        con.close()
 
 
 def _sweep(index_path: Path) -> None:
@@ -83,17 +88,22 @@ def _why_full(ledger: Ledger, state: dict[str, str]) -> str:
     return "something was forgotten" if forgotten else ""
 
 
-def _state_of(index_path: Path) -> dict[str, str]:
+def _state_of(con: Connection, index_path: Path) -> dict[str, str]:
     """Raises :class:`StoreDamaged` for a file that is no complete index."""
-    con = connect(index_path, read_only=True)
-    try:
-        with _damage_named(index_path):
-            state = schema.read_state(con)
-    finally:
-        con.close()
+    # Attached to the connection at hand: a connection of its own costs 16 ms, a quarter of a small update.
+    with _damage_named(index_path):
+        con.execute(f"ATTACH {_quoted(index_path)} AS standing (READ_ONLY)")
+        try:
+            state = dict(con.execute("SELECT key, value FROM standing.state").fetchall())
+        finally:
+            con.execute("DETACH standing")
     if "position" not in state:
         raise StoreDamaged(f"{index_path.name} is not a complete index")
     return state
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 @contextmanager
@@ -126,8 +136,7 @@ def _append(ledger: Ledger, index_path: Path, covered: int) -> Indexed:
 def _allocate(path: Path) -> None:
     """An empty database of 64 KiB blocks: a fifth smaller than with the default of 256, and appending wastes less."""
     con = duckdb.connect()
-    quoted = str(path).replace("'", "''")
-    con.execute(f"ATTACH '{quoted}' (BLOCK_SIZE 65536)")
+    con.execute(f"ATTACH {_quoted(path)} (BLOCK_SIZE 65536)")
     con.close()
 
 

@@ -52,6 +52,16 @@ def test_a_first_build_covers_the_ledger_and_a_second_one_has_nothing_to_do(stor
     assert (again.full, again.turns, again.position) == (False, 0, built.position)
 
 
+def test_the_position_covered_is_told_without_a_ledger(store: Store) -> None:
+    assert build.position_of(store.index) is None
+    store.append(first())
+    assert build.position_of(store.index) is None
+    covered = store.update().position
+    assert build.position_of(store.index) == covered > 0
+    store.index.write_bytes(b"damaged")
+    assert build.position_of(store.index) is None
+
+
 def test_small_steps_answer_exactly_like_one_full_build(store: Store) -> None:
     store.append(growing(3))
     store.update()
