@@ -31,6 +31,10 @@ EDIT_WITHIN = timedelta(days=30)
 NO_SESSION = "no session edited its files or was active before it"
 AMBIGUOUS = "several sessions were active and none of them edited its files"
 
+_EARLIER = """earlier AS (
+    SELECT k.* FROM checkpoint_sessions k JOIN checkpoints e ON e.id = k.checkpoint_id
+    WHERE e.git_sha <> $sha AND e.committed_at <= $committed)"""
+
 
 class CommitFacts(msgspec.Struct, frozen=True):
     """All that linking wants to know of a commit; gathered before the store is opened."""
@@ -49,16 +53,22 @@ class Linked(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def link(ledger: Ledger, facts: CommitFacts, author_email: str, *, backfill: bool = False) -> Linked:
-    """Link a commit to the sessions that made it and store the checkpoint. Inside a transaction."""
+def link(ledger: Ledger, facts: CommitFacts, author_email: str, *, backfill: bool = False) -> Linked | None:
+    """Link a commit to the sessions that made it and store the checkpoint. Inside a transaction.
+
+    Only checkpoints of earlier commits count, so linking again what is linked finds the same. None: nothing came of
+    it that was not stored before.
+    """
     sha = facts.commit.sha
     ranges, reason = _ranges(ledger, facts, backfill=backfill)
     if not ranges:
-        if not ledger.has_checkpoint(ids.checkpoint_id(sha, author_email)):
-            ledger.add_uncovered(sha, reason)
+        if ledger.has_checkpoint(ids.checkpoint_id(sha, author_email)):
+            return None
+        ledger.add_uncovered(sha, reason)
         return Linked(sha, None, reason)
     checkpoint = _checkpoint(facts, author_email, ranges)
-    ledger.add_checkpoint(checkpoint)
+    if not ledger.add_checkpoint(checkpoint):
+        return None
     ledger.con.execute("DELETE FROM uncovered_commits WHERE git_sha = ?", [sha])
     return Linked(sha, checkpoint)
 
@@ -97,6 +107,11 @@ def edited_ranges(ledger: Ledger, facts: CommitFacts, evidence: Evidence = "edit
     return [_range(ledger, facts, session, first, evidence) for session, first in _edited(ledger, facts)]
 
 
+def _this(facts: CommitFacts) -> dict[str, object]:
+    """Which commit the checkpoints of ``_EARLIER`` are earlier than."""
+    return {"sha": facts.commit.sha, "committed": naive(facts.commit.committed_at)}
+
+
 def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
     """Sessions with an edit of a changed file that no earlier checkpoint of theirs accounts for, and its first turn.
 
@@ -105,32 +120,34 @@ def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
     paths = [p for change in facts.changes for p in (change.path, change.old_path) if p]
     when = facts.commit.committed_at
     rows = ledger.con.execute(
-        """SELECT c.session_id, min(c.turn_seq), any_value(s.parent_id)
+        f"""WITH {_EARLIER}
+           SELECT c.session_id, min(c.turn_seq), any_value(s.parent_id)
            FROM edits e
            JOIN tool_calls c ON c.session_id = e.session_id AND c.seq = e.tool_call_seq
            JOIN sessions s ON s.id = e.session_id
            WHERE s.origin = 'local' AND e.path IN (SELECT unnest($paths::VARCHAR[]))
              AND (c.occurred_at IS NULL OR c.occurred_at BETWEEN $since AND $until)
              AND NOT EXISTS (
-                SELECT 1 FROM checkpoint_sessions k JOIN files_touched f ON f.checkpoint_id = k.checkpoint_id
+                SELECT 1 FROM earlier k JOIN files_touched f ON f.checkpoint_id = k.checkpoint_id
                 WHERE k.session_id = e.session_id AND f.path = e.path
                   AND c.turn_seq BETWEEN k.first_seq AND k.last_seq)
            GROUP BY c.session_id ORDER BY c.session_id""",
-        {"paths": paths, "since": naive(when - EDIT_WITHIN), "until": naive(when + _SLACK)},
+        {"paths": paths, "since": naive(when - EDIT_WITHIN), "until": naive(when + _SLACK), **_this(facts)},
     ).fetchall()
     found = {str(session): max(int(first), 0) for session, first, _ in rows}
     parents = sorted({str(parent) for _, _, parent in rows if parent} - set(found))
     stored = [p for p in parents if _has_turns(ledger, p)]
-    return [*found.items(), *((p, _after_last(ledger, p)) for p in stored)]
+    return [*found.items(), *((p, _after_last(ledger, facts, p)) for p in stored)]
 
 
 def _has_turns(ledger: Ledger, session_id: str) -> bool:
     return ledger.con.execute("SELECT 1 FROM turns WHERE session_id = ? LIMIT 1", [session_id]).fetchone() is not None
 
 
-def _after_last(ledger: Ledger, session_id: str) -> int:
+def _after_last(ledger: Ledger, facts: CommitFacts, session_id: str) -> int:
     row = ledger.con.execute(
-        "SELECT coalesce(max(last_seq), -1) + 1 FROM checkpoint_sessions WHERE session_id = ?", [session_id]
+        f"WITH {_EARLIER} SELECT coalesce(max(last_seq), -1) + 1 FROM earlier WHERE session_id = $session",
+        {"session": session_id, **_this(facts)},
     ).fetchone()
     return int(row[0]) if row else 0
 
@@ -142,18 +159,18 @@ def _range(ledger: Ledger, facts: CommitFacts, session_id: str, edit: int, evide
         [session_id, naive(facts.commit.committed_at + _SLACK)],
     ).fetchone()
     last = max(int(row[0]) if row else 0, edit)
-    return SessionRange(session_id, min(_after_last(ledger, session_id), edit, last), last, evidence)
+    return SessionRange(session_id, min(_after_last(ledger, facts, session_id), edit, last), last, evidence)
 
 
 def _active(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int, int]]:
     """Top-level sessions with turns since their last checkpoint, the newest of them shortly before the commit."""
     when = facts.commit.committed_at
     rows = ledger.con.execute(
-        """WITH done AS (SELECT session_id, max(last_seq) AS seq FROM checkpoint_sessions GROUP BY session_id)
+        f"""WITH {_EARLIER}, done AS (SELECT session_id, max(last_seq) AS seq FROM earlier GROUP BY session_id)
            SELECT t.session_id, min(t.seq), max(t.seq)
            FROM turns t JOIN sessions s ON s.id = t.session_id LEFT JOIN done d ON d.session_id = t.session_id
            WHERE s.origin = 'local' AND s.parent_id IS NULL AND t.seq > coalesce(d.seq, -1) AND t.occurred_at <= $until
            GROUP BY t.session_id HAVING max(t.occurred_at) >= $since ORDER BY t.session_id""",
-        {"since": naive(when - ACTIVE_WITHIN), "until": naive(when + _SLACK)},
+        {"since": naive(when - ACTIVE_WITHIN), "until": naive(when + _SLACK), **_this(facts)},
     ).fetchall()
     return [(str(session), int(first), int(last)) for session, first, last in rows]

@@ -195,7 +195,8 @@ def _finish(ledger: Ledger, repo: Repo, job: sweep.Job, plan: Plan, total: Captu
         if facts.commit.sha not in renamed
     ]
     carried = carry_over(ledger, plan.rewrites, facts_reader(repo, job)) if plan.rewrites else []
-    return msgspec.structs.replace(total, linked=tuple(linked), carried=tuple(carried))
+    news = tuple(one for one in linked if one is not None)
+    return msgspec.structs.replace(total, linked=news, carried=tuple(carried))
 
 
 def wait_for_rebase(repo: Repo, pause: Callable[[float], None], limit: float = 30.0) -> bool:

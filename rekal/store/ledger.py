@@ -129,8 +129,10 @@ class Ledger:
         return True
 
     def add_recall_edge(self, kind: str, session_id: str, query: str | None, at: datetime) -> None:
-        """Remember that a session was shown or opened on this machine."""
-        insert(self.con, "recall_edges", [(ids.ulid(), kind, session_id, query, naive(at), self.pos)])
+        """Remember, once, that a session was shown or opened on this machine."""
+        edge = ids.derive("recall", kind, session_id, query or "", at.astimezone(UTC).isoformat())
+        if not self._exists("SELECT 1 FROM recall_edges WHERE id = ? LIMIT 1", edge):
+            insert(self.con, "recall_edges", [(edge, kind, session_id, query, naive(at), self.pos)])
 
     def add_uncovered(self, git_sha: str, reason: str) -> None:
         """Remember why a commit got no session."""
