@@ -19,7 +19,7 @@ from rekal.agents import cursor_tabs as tabs
 from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.cursor_bubbles import Telling
 from rekal.agents.cursor_cli import holds_messages, is_chat, read_chat
-from rekal.agents.cursor_ide import Listed, has_bubbles, list_composers, read_composers
+from rekal.agents.cursor_ide import has_bubbles, list_composers, read_composers
 from rekal.agents.cursor_transcripts import read_transcript
 from rekal.agents.match import belongs
 from rekal.errors import SourceError
@@ -112,24 +112,23 @@ def _whole_file(path: Path, parent: Path | None = None) -> Source:
 
 
 def _composers(database: Path, where: Where) -> Iterator[Source]:
+    ours = places.workspace_composers(where)
+
+    def wanted(composer: str, folder: str | None) -> bool:
+        """Without a known folder only the bubbles can tell."""
+        return composer in ours or folder is None or belongs(folder, where.roots)
+
     try:
-        listed = list(list_composers(database))
+        listed = list(list_composers(database, wanted))
         filled = has_bubbles(database, [one.id for one in listed])
     except SourceError:
         yield _whole_file(database)
         return
     parents = {child: one.id for one in listed for child in one.children}
-    ours = places.workspace_composers(where)
     for one in listed:
-        if _may_concern(one, ours, where):
+        if one.id in filled or one.inline:
             parent = f"{database}#{parents[one.id]}" if one.id in parents else None
-            if one.id in filled or one.inline:
-                yield Source(_NAME, f"{database}#{one.id}", database, one.bubbles, one.updated, parent)
-
-
-def _may_concern(one: Listed, ours: dict[str, str], where: Where) -> bool:
-    """Without a known folder only the bubbles can tell."""
-    return one.id in ours or one.folder is None or belongs(one.folder, where.roots)
+            yield Source(_NAME, f"{database}#{one.id}", database, one.bubbles, one.updated, parent)
 
 
 def _tabs(database: Path) -> Iterator[Source]:

@@ -7,7 +7,7 @@ its own. Rows are fetched by key or key range: these databases grow to many giga
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,7 @@ from rekal.agents.sqlite import Database, reading
 from rekal.errors import SourceError
 
 TABLES = ("cursorDiskKV", "composerHeaders")
+Wanted = Callable[[str, str | None], bool]
 _WATCHED = 16
 _VALUE = "SELECT value FROM cursorDiskKV WHERE key = ?"
 
@@ -56,8 +57,11 @@ class _Head(msgspec.Struct):
     subComposerIds: list[str] | None = None
 
 
-def list_composers(path: Path) -> Iterator[Listed]:
-    """Yield the composers that hold anything. Raises SourceError when the database cannot be read."""
+def list_composers(path: Path, wanted: Wanted) -> Iterator[Listed]:
+    """Yield the composers that hold anything and are ``wanted``, given their ids and folders where known.
+
+    Raises SourceError when the database cannot be read.
+    """
     with reading(path, TABLES) as database:
         if not database.columns("cursorDiskKV"):
             return
@@ -69,7 +73,9 @@ def list_composers(path: Path) -> Iterator[Listed]:
             composer = str(key).removeprefix("composerData:")
             if not composer or composer == "empty-state-draft" or not isinstance(value, str | bytes):
                 continue
-            if listed := _listed(database, composer, value, folders.get(composer)):
+            if wanted(composer, folders.get(composer)) and (
+                listed := _listed(database, composer, value, folders.get(composer))
+            ):
                 yield listed
 
 
@@ -126,7 +132,11 @@ def has_bubbles(path: Path, composers: list[str]) -> set[str]:
 
 def read_composers(path: Path, composer: str | None) -> list[Composer]:
     """Read one composer, or every one. Raises SourceError when the one is not there or cannot be understood."""
-    names = [composer] if composer is not None else [listed.id for listed in list_composers(path)]
+    names = (
+        [composer]
+        if composer is not None
+        else [listed.id for listed in list_composers(path, lambda _id, _folder: True)]
+    )
     with reading(path, TABLES) as database:
         return [_read(database, name) for name in names]
 

@@ -28,6 +28,11 @@ class Message(msgspec.Struct, frozen=True):
     parts: tuple[Record, ...] = ()
     created: int | None = None
 
+    @property
+    def moment(self) -> str:
+        """What tells the message from others: its time, which a copy keeps; failing that its id."""
+        return str(self.created) if self.created is not None else self.id
+
 
 class Conversation(msgspec.Struct, frozen=True):
     """One session as stored. ``depth`` counts its ancestors, ``damaged`` the bytes that hold no record."""

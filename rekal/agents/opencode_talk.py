@@ -105,8 +105,9 @@ class Telling:
             RawTurn(
                 role=role,
                 content=content,
-                native_id=derive("opencode-turn", role, str(message.created), str(place), content),
-                shared=True,
+                # Without a time the words alone could name messages that have nothing to do with each other.
+                native_id=derive("opencode-turn", role, message.moment, str(place), content),
+                shared=message.created is not None,
                 occurred_at=parse_time(message.created),
                 model=_model(message) if role != "human" else None,
             )
@@ -190,8 +191,8 @@ def _call(message: Message, part: Record) -> RawCall:
     path = first_text(asked, "filePath", "file_path", "path", "filepath")
     return RawCall(
         tool=tool,
-        native_id=derive("opencode-call", call_id, tool, str(started)),
-        shared=True,
+        native_id=derive("opencode-call", call_id, tool, str(started) if started else message.moment),
+        shared=started is not None,
         path=path,
         command=text(asked, "command") if tool in ("bash", "shell") else None,
         occurred_at=parse_time(started),

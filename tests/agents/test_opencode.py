@@ -159,6 +159,15 @@ def test_a_fork_shares_the_turns_it_copied(tmp_path: Path, store: Store) -> None
     assert all(turn.shared for turn in second.turns) and first.calls == second.calls
 
 
+def test_the_same_words_without_a_time_are_not_taken_for_a_copy(tmp_path: Path, store: Store) -> None:
+    for sid in ("ses_1", "ses_2"):
+        store.session(sid)
+        store.message(sid, f"{sid}-m", "user", said("go on"), time={})
+    store.run("UPDATE message SET time_created = 0")
+    first, second = (parsed(source).transcripts[0].turns[0] for source in sources(tmp_path))
+    assert first.native_id != second.native_id and not first.shared and first.content == second.content
+
+
 @pytest.mark.parametrize(
     ("revert", "left"),
     [
@@ -237,23 +246,6 @@ def test_only_sessions_of_the_repository_are_listed(tmp_path: Path, store: Store
         store.session(f"ses_{n}", directory)
     assert [source.key.split("#")[1] for source in sources(tmp_path)] == ["ses_0", "ses_2"]
     assert [source.key.split("#")[1] for source in sources(tmp_path, "/w/app2")] == ["ses_1"]
-
-
-def test_every_channel_and_the_named_database_are_read(tmp_path: Path, store: Store) -> None:
-    store.session("ses_1")
-    Store(store.path.with_name("opencode-dev.db")).session("ses_2")
-    Store(store.path.with_name("mine.db")).session("ses_3")
-    elsewhere = Store(tmp_path / "other/opencode.db")
-    elsewhere.session("ses_4")
-
-    def found(**env: str) -> list[str]:
-        return sorted(source.key.split("#")[1] for source in sources(tmp_path, **env))
-
-    assert found() == ["ses_1", "ses_2"]
-    assert found(OPENCODE_DB=":memory:") == ["ses_1", "ses_2"]
-    assert found(OPENCODE_DB="mine.db") == ["ses_1", "ses_2", "ses_3"]
-    assert found(OPENCODE_DB=str(elsewhere.path)) == ["ses_1", "ses_2", "ses_4"]
-    assert found(XDG_DATA_HOME=str(tmp_path / "nothing")) == []
 
 
 def test_a_database_being_written_exclusively_is_still_read(tmp_path: Path, store: Store) -> None:

@@ -34,6 +34,23 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "home/.local/share/opencode/opencode.db")
 
 
+def test_every_channel_and_the_named_database_are_read(tmp_path: Path, store: Store) -> None:
+    store.session("ses_1")
+    Store(store.path.with_name("opencode-dev.db")).session("ses_2")
+    Store(store.path.with_name("mine.db")).session("ses_3")
+    elsewhere = Store(tmp_path / "other/opencode.db")
+    elsewhere.session("ses_4")
+
+    def found(**env: str) -> list[str]:
+        return sorted(source.key.split("#")[1] for source in sources(tmp_path, **env))
+
+    assert found() == ["ses_1", "ses_2"]
+    assert found(OPENCODE_DB=":memory:") == ["ses_1", "ses_2"]
+    assert found(OPENCODE_DB="mine.db") == ["ses_1", "ses_2", "ses_3"]
+    assert found(OPENCODE_DB=str(elsewhere.path)) == ["ses_1", "ses_2", "ses_4"]
+    assert found(XDG_DATA_HOME=str(tmp_path / "nothing")) == []
+
+
 def test_a_session_of_the_json_tree(tmp_path: Path, store: Store) -> None:
     file = tree_session(store.path.parent, "ses_t")
     transcript = only(tmp_path)
