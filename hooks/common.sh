@@ -12,7 +12,7 @@ rekal_find() {
     rekal_common=$rekal_git
     if [ -f "$rekal_git/commondir" ]; then
         IFS= read -r rekal_common < "$rekal_git/commondir"
-        case $rekal_common in /*) ;; *) rekal_common=$rekal_git/$rekal_common ;; esac
+        case $rekal_common in /* | ?:/*) ;; *) rekal_common=$rekal_git/$rekal_common ;; esac
         # Not ".": whatever a linked work tree holds under that name, the store is with the main one.
         set -- "$rekal_common" "$rekal_common/.."
     else
@@ -72,7 +72,7 @@ rekal_head() {
 # over names that begin with a dot, so they never see half an event.
 rekal_event() {
     case $rekal_git in
-        /*) rekal_escape "$rekal_git" ;;
+        /* | ?:/*) rekal_escape "$rekal_git" ;;
         .) rekal_escape "$PWD" ;;
         *) rekal_escape "$PWD/$rekal_git" ;;
     esac

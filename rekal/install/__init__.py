@@ -6,11 +6,13 @@ the repository's files, hooks, configuration and `info/exclude` are byte for byt
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from rekal.errors import StoreUnwritable
 from rekal.git import Repo
 from rekal.install import exclude, hooks, lines, skill
 from rekal.install.hooks import Hook
@@ -41,23 +43,28 @@ def install(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_only: 
     """Install hooks, instruction lines for ``agents`` (adapter names) and, with ``claude`` among them, the skill.
 
     ``executable`` is the absolute path of ``rekal``, written into the hooks. Raises :class:`rekal.errors.Refused`, with
-    nothing changed, when git takes post-commit from a tracked file or from a directory that cannot be written.
+    nothing changed, when git takes post-commit from a tracked file or from a directory that cannot be written; and
+    :class:`rekal.errors.StoreUnwritable` when the git directory cannot be.
     """
     hooks.plan(repo)
+    with _writing(repo):
+        return _install(repo, tuple(agents), executable, hooks_only)
+
+
+def _install(repo: Repo, agents: tuple[str, ...], executable: Path, hooks_only: bool) -> Installed:
     for name in ("spool", "run"):
         (repo.store_dir / name).mkdir(parents=True, exist_ok=True)
     journal = Journal(repo.root)
     exclude.add(repo, journal)
     _point_to_root(repo, journal)
     put = hooks.install(repo, executable, journal)
-    notes = list(dict.fromkeys(hook.note for hook in put if hook.note))
+    notes = [*dict.fromkeys(hook.note for hook in put if hook.note), *hooks.warnings(repo)]
     tree = None if hooks_only else _tree(repo)
     if tree is None:
         return Installed(put, notes=tuple(notes))
-    wanted = tuple(agents)
-    held, trouble = lines.install(repo, tree, wanted, journal)
+    held, trouble = lines.install(repo, tree, agents, journal)
     skilled = None
-    if "claude" in wanted:
+    if "claude" in agents:
         problem = skill.install(repo, tree, journal)
         skilled = None if problem else skill.NAME
         trouble += [problem] if problem else []
@@ -67,16 +74,23 @@ def install(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_only: 
 def repair(repo: Repo, executable: Path) -> bool:
     """Put back hooks that another program wrote over or removed. Returns whether any had to be.
 
-    Cheap when all is well: a few small reads and two git calls a work tree.
+    Cheap when all is well: a few small reads and two git calls a work tree. Raises :class:`rekal.errors.Refused` when
+    post-commit has become a tracked file.
     """
     if all(hook.status in ("installed", "refused") for hook in hooks.state(repo, executable)):
         return False
-    hooks.install(repo, executable, Journal(repo.root))
+    with _writing(repo):
+        hooks.install(repo, executable, Journal(repo.root))
     return True
 
 
 def uninstall(repo: Repo) -> Removed:
     """Undo :func:`install`, or as much of it as was done. The caller removes ``.rekal`` itself, afterwards."""
+    with _writing(repo):
+        return _uninstall(repo)
+
+
+def _uninstall(repo: Repo) -> Removed:
     journal = Journal(repo.root)
     tree = _tree(repo)
     skilled = skill.uninstall(tree, journal) if tree else None
@@ -86,6 +100,15 @@ def uninstall(repo: Repo) -> Removed:
     exclude.remove(repo, journal)
     journal.prune()
     return Removed(tuple(removed), tuple(cleaned), skilled, tuple(notes))
+
+
+@contextmanager
+def _writing(repo: Repo) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = Path(error.filename).parent if error.filename else repo.common_dir
+        raise StoreUnwritable(f"{where} cannot be written ({error.strerror})", "check its permissions") from None
 
 
 def _tree(repo: Repo) -> Path | None:

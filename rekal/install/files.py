@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -36,7 +37,8 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
 
 def sweep(path: Path) -> None:
     """Remove what an interrupted :func:`replace` left beside ``path``."""
-    _temporary(path.resolve()).unlink(missing_ok=True)
+    with contextlib.suppress(NotADirectoryError):  # core.hooksPath=/dev/null
+        _temporary(path.resolve()).unlink(missing_ok=True)
 
 
 def duplicate(path: Path, copy: Path) -> None:

@@ -50,7 +50,11 @@ def render(name: str, executable: Path, chained: Path) -> bytes:
 
 
 def plan(repo: Repo) -> list[tuple[Place, Slot]]:
-    """Where each hook goes. Raises :class:`Refused` when post-commit cannot be had without changing a tracked file."""
+    """Where each hook goes.
+
+    Raises :class:`Refused` when post-commit cannot be had without changing a tracked file, or nothing can be written
+    where git looks (``core.hooksPath=/dev/null`` switches hooks off).
+    """
     slots = [(place, places.slot(repo, place, name)) for place in places.places(repo) for name in places.NAMES]
     for place, slot in slots:
         if slot.path is None and slot.name == "post-commit":
@@ -58,17 +62,16 @@ def plan(repo: Repo) -> list[tuple[Place, Slot]]:
                 f"git takes its hooks from {place.directory}, where post-commit is a tracked file",
                 f"add this line to it and run `rekal init` again: {slot.line}",
             )
-        if place.kind == "shared" and not _writable(place.directory):
-            raise Refused(
-                f"git takes its hooks from {place.directory}, which cannot be written",
-                f"`git config --local core.hooksPath {repo.common_dir / 'hooks'}` gives this repository its own",
-            )
+        if not _writable(place.directory):
+            own = f"`git config --local core.hooksPath {repo.common_dir / 'hooks'}` gives this repository its own"
+            hint = own if place.kind == "shared" else "check its permissions"
+            raise Refused(f"git takes its hooks from {place.directory}, where nothing can be written", hint)
     return slots
 
 
 def _writable(directory: Path) -> bool:
     nearest = next(p for p in (directory, *directory.parents) if p.exists())
-    return os.access(nearest, os.W_OK)
+    return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
 def install(repo: Repo, executable: Path, journal: Journal) -> tuple[Hook, ...]:
@@ -80,11 +83,22 @@ def install(repo: Repo, executable: Path, journal: Journal) -> tuple[Hook, ...]:
     return tuple(_put(repo, slot, executable, journal) for _, slot in slots)
 
 
+def warnings(repo: Repo) -> list[str]:
+    """What to know about the directories that git takes hooks from."""
+    return [
+        f"git takes every repository's hooks from {place.directory}: rekal's, too, are there, and do nothing elsewhere"
+        for place in places.places(repo)
+        if place.kind == "shared"
+    ]
+
+
 def _put(repo: Repo, slot: Slot, executable: Path, journal: Journal) -> Hook:
     hook = slot.path
     if hook is None:
         note = f"{slot.name} is a tracked file; to have rekal called, add to it: {slot.line}"
         return Hook(slot.name, None, "refused", note=note)
+    if hook.is_dir():
+        return Hook(slot.name, None, "refused", note=f"{hook} is a directory and was left alone")
     chained = chain.chained_path(hook)
     target = _moved_by_pre_commit(hook)
     if target is None:
@@ -188,8 +202,8 @@ def _slots(repo: Repo, place: Place) -> list[Slot]:
 
 
 def _state(slot: Slot, executable: Path) -> Hook:
-    if slot.path is None:
-        return Hook(slot.name, None, "refused", note=slot.line)
+    if slot.path is None or slot.path.is_dir():
+        return Hook(slot.name, None, "refused", note=slot.line or f"{slot.path} is a directory")
     target = _moved_by_pre_commit(slot.path) or slot.path
     chained = chain.chained_path(slot.path)
     status: Status = "installed"
@@ -218,12 +232,14 @@ def _unregister(directory: Path, root: Path, journal: Journal) -> bool:
     """The opposite. Returns whether other repositories, still initialised, remain."""
     path = directory / _USERS
     files.sweep(path)
+    if not files.exists(path):
+        return False
     users = files.read(path).decode("utf-8", "surrogateescape").splitlines()
     others = [user for user in users if user != str(root) and (Path(user) / ".rekal").is_dir()]
     if others:
         files.replace(path, _list(others))
     else:
-        path.unlink(missing_ok=True)
+        path.unlink()
     journal.forget(path)
     return bool(others)
 

@@ -88,13 +88,13 @@ def _put(repo: Repo, tree: Path, path: Path, journal: Journal) -> str | None:
         exclude.drop(repo, journal, pattern)
     if after == before:
         return None
-    if not path.exists():
-        exclude.add(repo, journal, pattern)
-        journal.creates(path)
     try:
+        if not path.exists():
+            exclude.add(repo, journal, pattern)
+            journal.creates(path)
         files.replace(path, after)
-    except PermissionError:
-        return "cannot be written"
+    except OSError as error:  # a directory of that name, a read-only file system: the other files can still be had
+        return f"cannot be written ({error.strerror})"
     return None
 
 

@@ -21,10 +21,13 @@ def install(repo: Repo, tree: Path, journal: Journal) -> str | None:
         return None
     if files.exists(path) and MARKER.encode() not in before:
         return f"{NAME} is not rekal's and was left alone"
-    if not files.exists(path):
-        exclude.add(repo, journal, exclude.pattern("/".join(NAME.split("/")[:-1])) + "/")
-        journal.creates(path)
-    files.replace(path, text)
+    try:
+        if not files.exists(path):
+            exclude.add(repo, journal, exclude.pattern("/".join(NAME.split("/")[:-1])) + "/")
+            journal.creates(path)
+        files.replace(path, text)
+    except OSError as error:
+        return f"{NAME} cannot be written ({error.strerror})"
     return None
 
 

@@ -11,6 +11,7 @@ from rekal.errors import StoreDamaged
 from rekal.git import find_repo
 from rekal.install import hooks, install, uninstall
 from rekal.install.manifest import Journal
+from rekal.store import spool
 from tests.install.install_support import Stub, commit, events, git, listing
 
 
@@ -198,6 +199,19 @@ def test_two_repositories_share_a_global_hooks_directory(repo: Path, stub: Stub)
     stub.calls(1)
     assert len(uninstall(find_repo(other)).hooks) == 4
     assert not shared.exists() or not list(shared.iterdir())
+
+
+def test_the_spool_s_reader_understands_every_event(ready: Path, stub: Stub) -> None:
+    first = commit(ready)
+    git(ready, "commit", "-q", "--amend", "-m", "other")
+    other = git(ready, "commit-tree", "HEAD^{tree}", "-m", "x", "-p", "HEAD~1").strip()
+    git(ready, "merge", "-q", "--no-edit", other)
+    found = spool.read(ready / ".rekal/spool")
+    assert found.broken == 0
+    kinds = sorted(type(event).__name__ for event in found.events)
+    assert kinds == ["CommitEvent", "CommitEvent", "MergeEvent", "RewriteEvent"]
+    assert any(isinstance(event, spool.CommitEvent) and event.sha == first for event in found.events)
+    stub.calls(4)
 
 
 def test_a_damaged_record_is_one_sentence(ready: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rekal.errors import Refused, StoreUnwritable
 from rekal.git import find_repo
 from rekal.install import exclude, files, install, lines, skill, uninstall
 from rekal.install.manifest import Journal
@@ -121,6 +122,39 @@ def test_a_file_outside_is_not_written(target: str, repo: Path, stub: Stub) -> N
 def test_utf_16_is_left_alone(repo: Path, stub: Stub) -> None:
     (repo / "CLAUDE.md").write_bytes("rules\n".encode("utf-16"))
     assert install(find_repo(repo), ("claude",), stub.path).notes == ("CLAUDE.md is UTF-16 and was left alone",)
+
+
+def test_what_cannot_be_written_costs_that_file_only(repo: Path, stub: Stub) -> None:
+    (repo / "CLAUDE.md").mkdir()
+    for name in (".github", ".claude"):
+        (repo / name).write_text("a file\n", "utf-8")
+    installed = install(find_repo(repo), AGENTS, stub.path)
+    assert installed.lines == (".kiro/steering/rekal.md", "AGENTS.md")
+    assert [note.split(" cannot")[0] for note in installed.notes] == [
+        ".github/copilot-instructions.md",
+        "CLAUDE.md",
+        skill.NAME,
+    ]
+
+
+@pytest.mark.parametrize("hooks_path", [".git/hooks", "/dev/null"])
+def test_hooks_that_cannot_be_written_are_refused(hooks_path: str, repo: Path, stub: Stub) -> None:
+    shutil.rmtree(repo / ".git/hooks", ignore_errors=True)
+    (repo / ".git/hooks").write_text("", "utf-8")
+    git(repo, "config", "core.hooksPath", hooks_path)
+    before = listing(repo)
+    with pytest.raises(Refused, match="where nothing can be written"):
+        install(find_repo(repo), AGENTS, stub.path)
+    assert listing(repo) == before and not (repo / ".rekal").exists()
+    assert uninstall(find_repo(repo)).hooks == ()
+    assert listing(repo) == before
+
+
+def test_a_git_directory_that_cannot_be_written_is_one_sentence(repo: Path, stub: Stub) -> None:
+    shutil.rmtree(repo / ".git/info", ignore_errors=True)
+    (repo / ".git/info").write_text("", "utf-8")
+    with pytest.raises(StoreUnwritable, match="info cannot be written"):
+        install(find_repo(repo), AGENTS, stub.path)
 
 
 def test_a_skill_of_the_same_name_is_left_alone(repo: Path, stub: Stub) -> None:

@@ -233,3 +233,18 @@ def test_a_hook_replaced_by_hand_is_left_with_a_word(layout: Make, stub: Stub, r
     assert any(str(chained_path(hook)) in note for note in notes)
     assert hook.read_text("utf-8") == "#!/bin/sh\necho by hand\n"
     assert chained_path(hook).exists()
+
+
+def test_a_directory_in_a_hook_s_place_costs_that_hook(layout: Make, stub: Stub, repo: Path) -> None:
+    made = layout("none")
+    (repo / ".git/hooks/post-merge").mkdir()
+    installed = install(made.repo, (), stub.path)
+    assert [hook.status for hook in installed.hooks] == ["installed", "refused", "installed", "installed"]
+    assert not repair(made.repo, stub.path)
+    uninstall(made.repo)
+    assert (repo / ".git/hooks/post-merge").is_dir()
+
+
+def test_a_shared_directory_is_said(layout: Make, stub: Stub, repo: Path) -> None:
+    (note,) = install(layout("global-path").repo, (), stub.path).notes
+    assert str(repo.parent / "my hooks") in note
