@@ -13,6 +13,7 @@ from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
 from rekal.cli.indexing import refresh_index
 from rekal.cli.output import emit_json, json_option
+from rekal.errors import Refused
 
 _EVERYTHING = timedelta(days=36500)
 
