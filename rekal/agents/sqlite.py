@@ -22,7 +22,12 @@ _BUSY_MS = 250
 # A copy costs this much disk; a larger database is left for the next run, when it may be free.
 _COPY_LIMIT = 2 << 30
 _JOURNALS = ("-wal", "-journal")
-_ASIDE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+_ATTEMPTS = 3
+# Locked, or SQLite's own locking and shared memory do not work there, as on another system's file share.
+_ASIDE = {
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PROTOCOL,
+}  # fmt: skip
 
 
 class Database:
@@ -84,14 +89,25 @@ def _connect(path: Path, mode: str, tables: Collection[str]) -> sqlite3.Connecti
 
 def _copy(path: Path, folder: Path) -> Path:
     """Copy a database with its journals, but not its shared memory, which SQLite builds again from the log."""
-    size = path.stat().st_size
-    if size > _COPY_LIMIT:
-        raise SourceError(f"{path} is in use and too large to copy ({size >> 20} MiB)")
-    for suffix in ("", *_JOURNALS):
-        source = path.with_name(path.name + suffix)
-        if source.is_file():
-            shutil.copyfile(source, folder / source.name)
-    return folder / path.name
+    files = [path.with_name(path.name + suffix) for suffix in ("", *_JOURNALS)]
+    for _ in range(_ATTEMPTS):
+        before = _stamps(files)
+        size = sum(size for size, _ in before.values())
+        if size > _COPY_LIMIT:
+            raise SourceError(f"{path} is in use and too large to copy ({size >> 20} MiB)")
+        for file in files:
+            (folder / file.name).unlink(missing_ok=True)
+            if file in before:
+                shutil.copyfile(file, folder / file.name)
+        # A database and a log of different moments do not fit each other.
+        if _stamps(files) == before:
+            return folder / path.name
+    raise SourceError(f"{path} is in use and changed during each of {_ATTEMPTS} attempts to copy it")
+
+
+def _stamps(files: list[Path]) -> dict[Path, tuple[int, int]]:
+    """Size and time of the files that exist."""
+    return {file: (stat.st_size, stat.st_mtime_ns) for file in files if file.is_file() and (stat := file.stat())}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -108,6 +109,29 @@ def test_a_locked_database_too_large_to_copy_says_so(tmp_path: Path, monkeypatch
             pass
 
 
+@pytest.mark.parametrize(("disturbed", "rows"), [(1, 3), (9, None)])
+def test_a_database_that_changes_while_it_is_copied_is_copied_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disturbed: int, rows: int | None
+) -> None:
+    path = make(tmp_path / "a.db")
+    copies: list[Path] = []
+
+    def copy(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes())
+        copies.append(target)
+        if len(copies) <= disturbed:
+            os.utime(source, ns=(len(copies), len(copies)))
+
+    monkeypatch.setattr("rekal.agents.sqlite.shutil.copyfile", copy)
+    with writer(path) as live:
+        live.execute("BEGIN EXCLUSIVE")
+        if rows is None:
+            with pytest.raises(SourceError, match="changed during each of 3 attempts"), reading(path, TALK):
+                pass
+        else:
+            assert count(path) == rows and len(copies) > disturbed
+
+
 def test_a_log_in_a_directory_that_cannot_be_written_is_read_from_a_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +176,7 @@ def test_bytes_that_are_no_utf8_do_not_stop_the_rows(tmp_path: Path) -> None:
         assert database.first("SELECT text FROM talk WHERE id = 9") == ("a�b",)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_damage_raises_source_error_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
