@@ -22,6 +22,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS = (1_000_000, 1_000, 1)
 _WIDEST = 1 << 62
+_BYTES_AN_ENTRY = 16  # of a byte string: an id, or some line hashes, which cost less each
 _BLOBS = (0xC4, 0xC5, 0xC6)  # how a MessagePack byte string begins
 
 _RAWS = msgspec.msgpack.Decoder(list[msgspec.Raw])
@@ -189,6 +190,7 @@ class ColumnReader:
             raise Damaged(Reason.BOMB, "too many entries in a column")
         if count is not None and length != count:
             raise Damaged(Reason.DAMAGED, f"{length} entries instead of {count}")
+        self.tally.entries += length
         return raw
 
     def _names(self) -> list[str]:
@@ -253,6 +255,7 @@ class ColumnReader:
         data = _decode(_BLOB, self._take())
         if len(data) != size:
             raise Damaged(Reason.DAMAGED, f"{len(data)} bytes instead of {size}")
+        self.tally.entries += size // _BYTES_AN_ENTRY
         return data
 
     def micros(self, count: int, bases: Sequence[int | None]) -> list[int | None]:

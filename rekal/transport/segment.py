@@ -15,11 +15,12 @@ import msgspec
 
 from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, Tombstone
 from rekal.transport import limits, records
-from rekal.transport.columns import ColumnReader, ColumnWriter
+from rekal.transport.columns import ColumnReader
 from rekal.transport.frames import HEADER, Packed, Packer, read_frames
 from rekal.transport.limits import Damaged, Reason, Report, Tally
 from rekal.transport.parts import SessionPart, halve, pack_parts, unpack_parts, weight
 from rekal.transport.paths import without_unsafe_paths
+from rekal.transport.pieces import Pieces, cut
 
 Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
 
@@ -74,18 +75,6 @@ def _pack(kind: int, items: Sequence[Record]) -> bytes:
     return records.pack_tombstones(cast(Sequence[Tombstone], items))
 
 
-def _pack_fragment(kind: int, digest: bytes, index: int, count: int, piece: bytes) -> bytes:
-    out = ColumnWriter(1)
-    out.ints([kind, index, count, len(piece)])
-    out.blob(digest)
-    out.blob(piece)
-    return out.payload()
-
-
-def _digest(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=16).digest()
-
-
 class _Builder:
     """Turns groups of records into frames and frames into segments."""
 
@@ -95,18 +84,16 @@ class _Builder:
         self._frames: list[bytes] = []
         self._size = len(HEADER)
         self._plain = 0
+        self._entries = 0
 
     def _fragments(self, kind: int, payload: bytes) -> Iterator[Packed]:
-        starts = range(0, len(payload), limits.FRAGMENT)
-        if len(starts) > limits.MAX_FRAGMENTS:
+        pieces = cut(kind, payload)
+        if not pieces:
             self._tally.skip(Reason.UNWRITABLE)
-            return
-        digest = _digest(payload)
-        for index, start in enumerate(starts):
-            piece = payload[start : start + limits.FRAGMENT]
-            yield self._packer.pack(FRAGMENT, _pack_fragment(kind, digest, index, len(starts), piece))
+        for piece in pieces:
+            yield self._packer.pack(FRAGMENT, piece)
 
-    def _pack(self, kind: int, items: Sequence[Record]) -> Iterator[Packed]:
+    def _pack(self, kind: int, items: Sequence[Record]) -> Iterator[tuple[Packed, int]]:
         # Halving until it fits also leaves a record that cannot be written on its own, so that only it is lost.
         parts = _halve(items)
         if parts and sum(map(_weight, items)) > _GROUP:
@@ -119,25 +106,31 @@ class _Builder:
         if payload is not None and len(payload) <= limits.MAX_PLAIN:
             packed = self._packer.pack(kind, payload)
             if len(packed.data) + len(HEADER) <= limits.MAX_SEGMENT:
-                yield packed
+                yield packed, sum(map(_entries, items))
                 return
         if parts:
             for half in parts:
                 yield from self._pack(kind, half)
         elif payload is not None:
-            yield from self._fragments(kind, payload)
+            for packed in self._fragments(kind, payload):
+                yield packed, sum(map(_entries, items))
         else:
             self._tally.skip(Reason.UNWRITABLE)
 
     def add(self, kind: int, items: Sequence[Record]) -> Iterator[Segment]:
         """Take records of one kind; yield the segments that became full."""
-        for packed in self._pack(kind, items):
-            full = self._size + len(packed.data) > limits.MAX_SEGMENT
-            if full or len(self._frames) == limits.MAX_FRAMES or self._plain + packed.plain > limits.MAX_SEGMENT_PLAIN:
+        for packed, entries in self._pack(kind, items):
+            if (
+                self._size + len(packed.data) > limits.MAX_SEGMENT
+                or self._plain + packed.plain > limits.MAX_SEGMENT_PLAIN
+                or self._entries + entries > limits.MAX_ENTRIES
+                or len(self._frames) == limits.MAX_FRAMES
+            ):
                 yield from self.finish()
             self._frames.append(packed.data)
             self._size += len(packed.data)
             self._plain += packed.plain
+            self._entries += entries
 
     def finish(self) -> Iterator[Segment]:
         """Yield the segment begun, if there is one."""
@@ -145,7 +138,7 @@ class _Builder:
             data = HEADER + b"".join(self._frames)
             self._tally.segments += 1
             self._tally.frames += len(self._frames)
-            self._frames, self._size, self._plain = [], len(HEADER), 0
+            self._frames, self._size, self._plain, self._entries = [], len(HEADER), 0, 0
             yield Segment(segment_name(data), data)
 
 
@@ -155,6 +148,16 @@ def _weight(record: Record) -> int:
     if isinstance(record, Checkpoint):
         return 200 + 80 * len(record.files) + 40 * len(record.sessions)
     return 200 + len(record.payload) if isinstance(record, MemoryEvent) else 300
+
+
+def _entries(record: Record) -> int:
+    """How many entries a record brings to its columns at most, the table of names included."""
+    if isinstance(record, SessionPart):
+        hashes = sum(len(edit.line_hashes) for edit in record.edits)
+        return 8 + 8 * len(record.turns) + 12 * len(record.tool_calls) + 6 * len(record.edits) + hashes
+    if isinstance(record, Checkpoint):
+        return 18 + 5 * len(record.files) + 4 * len(record.sessions)
+    return 32
 
 
 def _halve(items: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]] | None:
@@ -192,46 +195,13 @@ def encode(items: Iterable[Record], tally: Tally | None = None) -> Iterator[Segm
     yield from builder.finish()
 
 
-class _Pieces:
-    """Pieces of payloads too large for one frame, until they are complete. What is held is bounded."""
-
-    def __init__(self) -> None:
-        self._held: dict[tuple[int, bytes, int], dict[int, bytes]] = {}
-        self._bytes = 0
-
-    @property
-    def waiting(self) -> int:
-        return sum(map(len, self._held.values()))
-
-    def add(self, columns: ColumnReader) -> tuple[int, bytes] | None:
-        """Take one piece; the kind and the payload once it is whole. Raises :class:`Damaged`."""
-        kind, index, count, size = columns.ints(4)
-        digest, piece = columns.blob(16), columns.blob(size)
-        columns.close()
-        if not 0 <= index < count <= limits.MAX_FRAGMENTS or kind not in range(HEAD, FRAGMENT):
-            raise Damaged(Reason.DAMAGED, "a piece of nothing")
-        if self._bytes + size > limits.MAX_HELD:
-            raise Damaged(Reason.BOMB, "too many unfinished pieces")
-        pieces = self._held.setdefault((kind, digest, count), {})
-        self._bytes += size - len(pieces.get(index, b""))
-        pieces[index] = piece
-        if len(pieces) < count:
-            return None
-        del self._held[kind, digest, count]
-        payload = b"".join(pieces[i] for i in range(count))
-        self._bytes -= len(payload)
-        if _digest(payload) != digest:
-            raise Damaged(Reason.DAMAGED, "pieces that do not fit together")
-        return kind, payload
-
-
 class Reader:
     """Reads segments. Every record is stamped with ``origin``, the ref it came by."""
 
     def __init__(self, origin: str = LOCAL) -> None:
         self._origin = origin
         self._tally = Tally()
-        self._pieces = _Pieces()
+        self._pieces = Pieces(range(HEAD, FRAGMENT))
 
     def _unpack(self, kind: int, payload: bytes) -> Sequence[Record]:
         columns = ColumnReader(payload, self._tally)
@@ -257,7 +227,11 @@ class Reader:
 
     def read(self, data: bytes) -> Iterator[Record]:
         """Yield the records of one segment, frame by frame; heads carry no turns. Never raises for its bytes."""
+        most = self._tally.entries + limits.MAX_ENTRIES
         for frame in read_frames(data, _KINDS, self._tally):
+            if self._tally.entries > most:
+                self._tally.skip(Reason.BOMB)
+                return
             try:
                 found = self._unpack(frame.kind, frame.payload)
             except Damaged as error:

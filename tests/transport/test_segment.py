@@ -137,6 +137,16 @@ def test_one_huge_turn_crosses_segments_in_any_order(huge: list[bytes]) -> None:
     assert report.skips == ()
 
 
+@pytest.mark.soak
+def test_segments_of_full_size_hold_what_they_must() -> None:
+    part = SessionPart(wire.SESSION_ID, (Turn(0, wire.SESSION_ID, "human", _noise(40_000_000)),))
+
+    full = [one.data for one in encode([part])]
+
+    assert max(map(len, full)) <= limits.MAX_SEGMENT
+    assert decode(full)[0] == [part]
+
+
 def test_a_missing_piece_of_a_huge_turn_is_reported(huge: list[bytes]) -> None:
     found, report = decode(huge[:1])
 
@@ -221,6 +231,18 @@ def test_a_megabyte_of_one_letter_is_not_taken_for_a_bomb() -> None:
 
 def test_a_small_commit_costs_less_than_two_kilobytes() -> None:
     assert sum(len(one.data) for one in encode(wire.COMMIT)) < 1_200
+
+
+@given(st.lists(wire.anything, min_size=3, max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_a_writer_closes_a_segment_before_a_reader_would_stop(records: list[Record]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "MAX_ENTRIES", 200)
+
+        found, report = decode(one.data for one in encode(records))
+
+    assert len(found) == len(records)
+    assert report.skips == ()
 
 
 def test_the_report_is_one_sentence() -> None:

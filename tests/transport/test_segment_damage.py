@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -14,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.errors import RekalError
+from rekal.model import Turn
 from rekal.transport import frames, limits
 from rekal.transport.frames import HEADER, Packer, varint
 from rekal.transport.limits import Reason, Report
+from rekal.transport.parts import SessionPart, pack_parts
 from rekal.transport.segment import CHECKPOINT, EVENT, FRAGMENT, REWRITE, TOMBSTONE, TURNS, Record, decode, encode
 from tests.transport import wire_records as wire
 
@@ -47,9 +50,9 @@ def test_every_truncation_yields_the_frames_before_it() -> None:
     assert {n for n, at_a_border in seen if at_a_border} == set(range(len(WHOLE)))
 
 
-def test_every_flipped_bit_costs_at_most_its_frame() -> None:
+def test_a_flipped_bit_anywhere_costs_at_most_its_frame() -> None:
     for at in range(len(HEADER), len(SEGMENT.data)):
-        for bit in range(8):
+        for bit in (at % 8, (at + 3) % 8):
             data = bytearray(SEGMENT.data)
             data[at] ^= 1 << bit
             found, report = _read(bytes(data))
@@ -177,6 +180,32 @@ def test_bombs_cost_little_and_are_said(name: str) -> None:
     assert found == []
     assert report.skips
     assert peak < BYTES
+    assert time.process_time() - start < SECONDS
+
+
+def _many_turns() -> bytes:
+    """Frames of a quarter million empty turns each, padded so that they compress as well as the limits allow."""
+    count = limits.MAX_ITEMS - 1
+    part = SessionPart(wire.SESSION_ID, (Turn(0, wire.SESSION_ID, "human", ""),))
+    columns = msgspec.msgpack.decode(pack_parts([part]))
+    columns[4] = [count]
+    for i in (9, 10, 11, 14):
+        columns[i] = columns[i] * count
+    columns[7] = bytes(16 * count)
+    columns[12] = [1, *[None] * count]
+    payload = msgspec.msgpack.encode([*columns, random.Random(1).randbytes(12_000)])
+    return HEADER + Packer().pack(TURNS, payload).data * 11
+
+
+def test_many_records_from_few_bytes_are_not_all_taken() -> None:
+    data = _many_turns()
+    start = time.process_time()
+
+    found, report = _read(data)
+
+    assert len(data) < 200_000
+    assert len(found) == 2
+    assert report.count(Reason.BOMB) == 1
     assert time.process_time() - start < SECONDS
 
 
