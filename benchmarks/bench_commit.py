@@ -74,6 +74,9 @@ def workplace(rekal: Path | None) -> Iterator[tuple[Path, Path]]:
         stub = base / "bin-rekal"
         stub.write_text("#!/bin/sh\n", encoding="utf-8")
         stub.chmod(0o755)
+        # A real rekal would import this user's own transcripts.
+        (base / "home").mkdir()
+        os.environ["HOME"] = os.environ["XDG_CONFIG_HOME"] = str(base / "home")
         yield base, rekal or stub
 
 

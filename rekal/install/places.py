@@ -18,7 +18,8 @@ from typing import Literal
 
 import msgspec
 
-from rekal.git import Repo
+from rekal.errors import RekalError
+from rekal.git import Repo, find_repo
 from rekal.install import exclude, files
 
 NAMES = ("post-commit", "post-merge", "post-rewrite", "pre-push")
@@ -62,15 +63,30 @@ def is_ours(path: Path) -> bool:
 
 def places(repo: Repo) -> tuple[Place, ...]:
     """Every directory that git takes this repository's hooks from; a relative ``core.hooksPath`` is one a work tree."""
-    trees = repo.worktrees() or (repo.root,)
-    found: dict[Path, Place] = {}
-    for tree in trees:
-        directory = msgspec.structs.replace(repo, worktree=tree).hooks_path().resolve()
-        place = Place(directory, *_kind(repo, directory, trees))
-        # A directory that a checkout brings along is not for us to make in another work tree.
-        if directory not in found and (place.kind == "own" or tree == trees[0] or directory.is_dir()):
-            found[directory] = place
+    main, *linked = repo.worktrees() or (repo.root,)
+    first = _place(repo, main, (main, *linked))
+    found = {first.directory: first}
+    for tree in linked:
+        # Elsewhere they differ only by `extensions.worktreeConfig`: then the work tree one is in counts.
+        if (first.kind in ("tree", "husky") or tree == repo.worktree) and _belongs(repo, tree):
+            place = _place(repo, tree, (main, *linked))
+            # A directory that a checkout brings along is not for us to make in another work tree.
+            if place.kind == "own" or place.directory.is_dir():
+                found.setdefault(place.directory, place)
     return tuple(found.values())
+
+
+def _belongs(repo: Repo, tree: Path) -> bool:
+    """Whether a listed work tree is still ours: its directory may have been given to another repository."""
+    try:
+        return find_repo(tree).common_dir == repo.common_dir
+    except RekalError:
+        return False
+
+
+def _place(repo: Repo, tree: Path, trees: tuple[Path, ...]) -> Place:
+    directory = msgspec.structs.replace(repo, worktree=tree).hooks_path().resolve()
+    return Place(directory, *_kind(repo, directory, trees))
 
 
 def _kind(repo: Repo, directory: Path, trees: tuple[Path, ...]) -> tuple[Kind, Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -184,6 +185,34 @@ def test_a_relative_hooks_path_is_served_in_every_work_tree(repo: Path, stub: St
     for root in (repo, linked):
         git(root, "reset", "-q", "--hard", "HEAD~1")
     assert listing(repo, linked) == before
+
+
+def test_a_work_tree_whose_place_another_repository_took_is_not_touched(repo: Path, stub: Stub) -> None:
+    (repo / ".githooks").mkdir()
+    git(repo, "config", "core.hooksPath", ".githooks")
+    linked, gone = repo.parent / "linked", repo.parent / "gone"
+    for tree in (linked, gone):
+        git(repo, "worktree", "add", "-q", "--detach", str(tree))
+        shutil.rmtree(tree)
+    gone.mkdir()
+    git(repo.parent, "clone", "-q", str(repo), str(linked))
+    before = listing(linked, gone)
+    install(find_repo(repo), (), stub.path)
+    assert listing(linked, gone) == before
+    assert len(uninstall(find_repo(repo)).hooks) == 4
+
+
+def test_a_hooks_path_of_one_work_tree(ready: Path, stub: Stub) -> None:
+    linked = ready.parent / "linked"
+    git(ready, "worktree", "add", "-q", "-b", "topic", str(linked))
+    git(ready, "config", "extensions.worktreeConfig", "true")
+    (linked / "hooks").mkdir()
+    git(linked, "config", "--worktree", "core.hooksPath", "hooks")
+    install(find_repo(linked), (), stub.path)
+    made = [commit(linked), commit(ready)]
+    assert sorted(shas(ready), key=str) == sorted(made)
+    stub.calls(2)
+    assert len(uninstall(find_repo(linked)).hooks) == 8
 
 
 def test_two_repositories_share_a_global_hooks_directory(repo: Path, stub: Stub) -> None:
