@@ -20,7 +20,7 @@ import msgspec
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
 from rekal.index import schema
-from rekal.index.facets import changed_sessions, read_facets, write_facets, write_opened
+from rekal.index.facets import changed_sessions, read_facets, read_opened, write_facets, write_opened
 from rekal.index.text import analysis_id
 from rekal.index.writer import Doc, Writer, remove_docs
 from rekal.store.connect import Connection, connect, translated
@@ -117,9 +117,10 @@ def _damage_named(path: Path) -> Iterator[None]:
 
 
 def _build(ledger: Ledger, index_path: Path, reason: str) -> Indexed:
+    with translated(ledger.path):
+        ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
     with _replacing(index_path, copy=False) as con:
         schema.create(con)
-        ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
         turns = _write(ledger, con, ids, after=-1)
     return Indexed(True, reason, turns, len(ids), ledger.position())
 
@@ -127,8 +128,9 @@ def _build(ledger: Ledger, index_path: Path, reason: str) -> Indexed:
 def _append(ledger: Ledger, index_path: Path, covered: int) -> Indexed:
     if covered == ledger.position():
         return Indexed(False, "", 0, 0, covered)
-    with _replacing(index_path, copy=True) as con:
+    with translated(ledger.path):
         ids = changed_sessions(ledger.con, covered)
+    with _replacing(index_path, copy=True) as con:
         turns = _write(ledger, con, ids, after=covered)
     return Indexed(False, "", turns, len(ids), ledger.position())
 
@@ -145,11 +147,11 @@ def _replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
     """A connection to a new file that takes the index's place when the block succeeds and vanishes otherwise."""
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
-        if copy:
-            shutil.copyfile(index_path, building)
-        else:
-            _allocate(building)
         with _damage_named(index_path):
+            if copy:
+                shutil.copyfile(index_path, building)
+            else:
+                _allocate(building)
             con = connect(building, read_only=False)
             try:
                 con.execute("BEGIN")
@@ -170,9 +172,10 @@ def _replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
 
 def _write(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
     """Index what is newer than ``after`` in the sessions ``ids``; returns the number of turns added."""
-    ordinals = _ordinals(con, ids)
-    facets = [facet for at in range(0, len(ids), _BATCH) for facet in read_facets(ledger.con, ids[at : at + _BATCH])]
-    ordinals = {facet.session_id: ordinals[facet.session_id] for facet in facets}
+    with translated(ledger.path):
+        facets = [row for at in range(0, len(ids), _BATCH) for row in read_facets(ledger.con, ids[at : at + _BATCH])]
+        opened = read_opened(ledger.con)
+    ordinals = _ordinals(con, [row.session_id for row in facets])
     writer = Writer(con)
     turns = 0
     for batch in _new_turns(ledger, ordinals, after):
@@ -181,7 +184,7 @@ def _write(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
         remove_docs(con, "facet", "list_contains(?, session_ord)", [list(ordinals.values())])
     writer.add(write_facets(con, facets, ordinals))
     writer.flush()
-    write_opened(ledger.con, con)
+    write_opened(con, opened)
     _stamp(ledger, con)
     return turns
 
@@ -197,16 +200,17 @@ def _ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
 
 def _new_turns(ledger: Ledger, ordinals: dict[str, int], after: int) -> Iterator[list[Doc]]:
     """Turns newer than ``after``, session by session. A turn without a time has its session's."""
-    rows = ledger.con.execute(
-        """SELECT t.session_id, seq, role, content, epoch_us(coalesce(occurred_at, s.started_at))
-           FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.pos > ? ORDER BY t.session_id, seq""",
-        [after],
-    )
-    while batch := rows.fetchmany(_BATCH):
-        yield [
-            Doc("turn", content, ordinals[owner], owner, seq, role, occurred_us=at)
-            for owner, seq, role, content, at in batch
-        ]
+    with translated(ledger.path):
+        rows = ledger.con.execute(
+            """SELECT t.session_id, seq, role, content, epoch_us(coalesce(occurred_at, s.started_at))
+               FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.pos > ? ORDER BY t.session_id, seq""",
+            [after],
+        )
+        while batch := rows.fetchmany(_BATCH):
+            yield [
+                Doc("turn", content, ordinals[owner], owner, seq, role, occurred_us=at)
+                for owner, seq, role, content, at in batch
+            ]
 
 
 def _stamp(ledger: Ledger, con: Connection) -> None:

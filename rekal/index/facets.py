@@ -123,13 +123,17 @@ def _row(f: Facets, ordinal: int) -> tuple[object, ...]:
     return (*who, *where, f.branches, f.commits, f.files, f.commands)
 
 
-def write_opened(ledger: Connection, index: Connection) -> None:
-    """Count anew how often each session was shown and opened on this machine."""
-    rows = ledger.execute(
+def read_opened(ledger: Connection) -> list[tuple[object, ...]]:
+    """How often each session was opened and shown on this machine, and the question it was opened for most."""
+    return ledger.execute(
         """SELECT session_id, count(*) FILTER (kind = 'opened'), count(*) FILTER (kind = 'surfaced'),
                first(query ORDER BY asked DESC, query) FILTER (kind = 'opened' AND query IS NOT NULL)
            FROM (SELECT *, count(*) OVER (PARTITION BY session_id, kind, query) AS asked FROM recall_edges)
            GROUP BY session_id ORDER BY session_id"""
     ).fetchall()
+
+
+def write_opened(index: Connection, rows: Sequence[tuple[object, ...]]) -> None:
+    """Replace what the index knows of :func:`read_opened`."""
     index.execute("DELETE FROM opened")
     insert(index, "opened", rows)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import duckdb
 import msgspec
 import pytest
 
-from rekal.errors import StoreDamaged, StoreError
+from rekal.errors import StoreDamaged, StoreError, StoreUnwritable
 from rekal.index import build
 from rekal.index.reader import open_index
 from rekal.model import Rewrite, Session, Tombstone
@@ -109,8 +110,9 @@ def test_opened_and_surfaced_are_counted_apart(store: Store) -> None:
     one = first()
     store.append(one)
     with open_ledger(store.data, read_only=False) as ledger, ledger.transaction():
-        for kind, query in (("surfaced", "x"), ("opened", "b"), ("opened", "b"), ("opened", "a")):
-            ledger.add_recall_edge(kind, one.id, query, START)
+        for minute, kind in enumerate(("surfaced", "opened", "opened", "opened")):
+            query = "b" if minute < 3 else "a"
+            ledger.add_recall_edge(kind, one.id, query, START + timedelta(minutes=minute))
     store.update()
     with open_index(store.index) as reader:
         assert reader.rows("SELECT * FROM opened") == [(one.id, 3, 1, "b")]
@@ -259,3 +261,24 @@ def test_a_turn_without_a_time_has_its_sessions(store: Store) -> None:
     with open_index(store.index) as reader:
         day = 86_400_000_000
         assert reader.turn_times[0] - reader.turn_times[1] == day
+
+
+def test_a_directory_that_cannot_be_written_is_named(store: Store, tmp_path: Path) -> None:
+    store.append(first())
+    store.index = tmp_path / "missing" / "index.db"
+    with pytest.raises(StoreUnwritable, match=r"index\.db"):
+        store.update()
+
+
+def test_a_ledger_that_cannot_be_read_is_not_blamed_on_the_index(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.append(first())
+    store.update()
+    store.append(second())
+
+    def broken(*_: object) -> None:
+        raise duckdb.IOException("checksum mismatch")
+
+    monkeypatch.setattr(build, "read_facets", broken)
+    with pytest.raises(StoreDamaged, match=r"data\.db"):
+        store.update()
+    assert store.find("redis") == [("first", 2)]
