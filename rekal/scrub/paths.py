@@ -44,6 +44,7 @@ _NOBODY = words("""
     build builder page pages index me. .. . src components
 """)
 _LOOK_BACK = 32
+_BORDERS = frozenset(" \t\n\"'`=(,;")
 # The character before "home" or "users" in any spelling: a slash, a dash, or the end of %2F or %5C.
 _AHEAD = frozenset("/\\-FfCc")
 
@@ -76,13 +77,10 @@ class Homes:
 
     def _path(self, text: str, at: int) -> tuple[int, int, str] | None:
         match = _PATH.match(text, at)
-        lead = text[max(0, at - _LOOK_BACK) : at]
-        before = _BEFORE.search(lead) if match else None
-        if match is None or before is None:
+        start, inside = _beginning(text, at) if match else (at, False)
+        if match is None or start == at:
             return None
         name = match["name"].rstrip(".") if not match["more"] else match["name"]
-        start = at - len(before[0])
-        inside = _IN_PATH.search(text[max(0, start - 8) : start]) is not None
         end = match.start("name") + len(name)
         own = name.casefold() in self._own
         if own and not inside:
@@ -108,6 +106,17 @@ class Homes:
         if not dash or len(first) < 2 or first.casefold() in _NOBODY or _PSEUDONYM.match(name):
             return None
         return match.start("name"), match.start("name") + len(first), f"user-{pseudonym(self._salt, first)}"
+
+
+def _beginning(text: str, at: int) -> tuple[int, bool]:
+    """Where the home whose "home" or "users" is at ``at`` begins, ``at`` for nowhere, and whether a path holds it."""
+    if text[at - 1] == "/" and (at == 1 or text[at - 2] in _BORDERS):
+        return at - 1, False
+    before = _BEFORE.search(text[max(0, at - _LOOK_BACK) : at])
+    if before is None:
+        return at, False
+    start = at - len(before[0])
+    return start, _IN_PATH.search(text[max(0, start - 8) : start]) is not None
 
 
 def _dashed(name: str) -> str:

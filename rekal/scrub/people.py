@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from rekal.scrub.secrets.kind import Span
 from rekal.scrub.secrets.placeholder import words
@@ -59,6 +60,7 @@ def public_ips(text: str) -> Iterator[Span]:
             yield match.span()
 
 
+@lru_cache(maxsize=1024)
 def pseudonym(salt: str, name: str) -> str:
     """Six hexadecimal characters that stand for ``name`` within the store of ``salt``."""
     digest = hashlib.blake2b(name.casefold().encode("utf-8", "replace"), digest_size=3, salt=_salt(salt))

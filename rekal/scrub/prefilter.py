@@ -1,9 +1,9 @@
 """Which kinds a text can hold at all, found without searching it for every kind.
 
-Most kinds are tokens, so their hints are looked for only in the runs of 16 or more token characters and the 24
+Most kinds are tokens, so their hints are looked for only in the runs of 16 or more token characters and the 16
 characters before each. The runs are found by translating the text to two symbols and searching sixteen equal ones in
-a row, which skips sixteen characters at a time. Runs of small letters alone are words or identifiers, hexadecimal
-ones are hashes and UUIDs: both are left out.
+a row, which skips sixteen characters at a time. Runs of letters alone are words or identifiers, hexadecimal ones
+are hashes and UUIDs: both are left out.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from rekal.scrub.secrets.kind import Kind
 
 _RUN = "a" * 16
-_LEAD = 24
+_LEAD = 16
 _TOKEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _CLASSES = "".join("a" if chr(code) in _TOKEN else " " for code in range(128))
 _WORD = "abcdefghijklmnopqrstuvwxyz_-"
 _HEX = "0123456789abcdef-"
+# Shorter runs of letters in both cases alone are identifiers: one token in 500 of this length has no digit.
+_IDENTIFIER = 36
 # Parts that several hints share: without the part none of them needs to be looked for.
-_SHARED = ("key", "pass", "auth", "secret", "hook", " -", "sk-")
+_SHARED = ("key", "pass", "auth", "secret", "hook", "token", " -", "sk-")
 
 Hints = list[tuple[str, set[int]]]
 
@@ -79,7 +81,11 @@ def long_runs(text: str) -> str:
         end = classes.find(" ", start + 16)
         end = len(text) if end < 0 else end
         run = text[start:end]
-        if run.strip(_WORD) and run.strip(_HEX):
+        if (
+            run.strip(_WORD)
+            and run.strip(_HEX)
+            and not (run.isalpha() and len(run) < _IDENTIFIER and not run.isupper())
+        ):
             pieces.append(text[max(0, start - _LEAD) : end])
         start = classes.find(_RUN, end)
     return "\n".join(pieces)

@@ -112,7 +112,11 @@ class Scrubber:
 
 
 def _valid(text: str) -> str:
-    if text.isascii() and "\x00" not in text:
+    if "\x00" not in text:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return _LONE.sub("\ufffd", text)
         return text
     return _LONE.sub("\ufffd", text)
 

@@ -1,6 +1,6 @@
 """Long random strings that no other kind knows.
 
-A candidate is a run of 32 to 200 base64 characters with digits, small and capital letters. Hashes and UUIDs have one
+A candidate is a run of 32 to 128 base64 characters with digits, small and capital letters. Hashes and UUIDs have one
 case only and never qualify; longer runs are data (images, signatures, encrypted blobs), not keys. Words, identifiers
 and paths change the class of character rarely, random text at three steps in five: that *restlessness* and the
 Shannon entropy both have to be high.
@@ -14,10 +14,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from rekal.scrub.secrets.kind import Kind, Span, looks_mixed
+from rekal.scrub.secrets.kind import Kind, Span, has_digit, looks_mixed
 
 _LEAST = 32
-_MOST = 200
+_MOST = 128
 _MIN_ENTROPY = 4.2
 _MIN_RESTLESSNESS = 0.42
 
@@ -33,10 +33,12 @@ _DATA_BEFORE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _KNOWN_ID = re.compile(
-    r"(?:toolu|srvtoolu|msg|req|call|rs|ws|fc|resp|run|thread|asst|file|batch|chatcmpl|ctc|cmpl|evt|sess|item)[_\-]"
-    r"|sha(?:1|256|384|512)-|h1:|AAAA[BCE]3Nza|iVBORw0KGgo|/9j/|R0lGOD|UklGR|PHN2Zy"
+    r"(?:toolu|srvtoolu|msg|req|call|rs|ws|fc|resp|run|thread|asst|file|batch|chatcmpl|agent|session|turn|custom\w*|ctc|cmpl|evt|sess|item)[_\-]"
+    r"|REDACTED|sha(?:1|256|384|512)-|h1:|AAAA[BCE]3Nza|iVBORw0KGgo|/9j/|R0lGOD|UklGR|PHN2Zy"
 )
-_FOLDER = re.compile(r"[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,}")
+_WORDS = re.compile(r"[A-Z]?[a-z]{3,}")
+# A run that begins with a slash or holds a folder's name is a path.
+_IN_PATH = re.compile(r"^/|(?:^|/)(?:[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,})(?:/|$)")
 _MARKED = re.compile(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
 
 
@@ -47,11 +49,16 @@ def _find(text: str, hay: str) -> Iterator[Span]:
         end = classes.find(" ", at + _LEAST)
         end = len(text) if end < 0 else end
         run = hay[at:end]
-        if len(run) <= _MOST and not run.islower() and looks_mixed(run):
+        if len(run) <= _MOST and not run.islower() and has_digit(run) and not _is_path(run):
             for start, stop in _candidates(text, at, end):
                 if stop - start >= _LEAST and _is_random(text[start:stop]) and not _is_data(text, start, stop):
                     yield start, stop + (text[stop : stop + 2].count("=") if stop == end else 0)
         at = classes.find(_RUN, end)
+
+
+def _is_path(run: str) -> bool:
+    """Whether ``run`` is a path none of whose parts is long enough by itself."""
+    return "/" in run and max(map(len, run.split("/"))) < _LEAST and _IN_PATH.search(run) is not None
 
 
 def _candidates(text: str, start: int, end: int) -> Iterator[Span]:
@@ -60,17 +67,19 @@ def _candidates(text: str, start: int, end: int) -> Iterator[Span]:
         start = escape.end()
     if text[start] in "+-" and (start == 0 or text[start - 1] == "\n" or _SWALLOWED.match(text, start - 2)):
         start += 1
-    parts = text[start:end].split("/")
-    if not any(_FOLDER.fullmatch(part) for part in parts) and parts[0]:
+    run = text[start:end]
+    if not _IN_PATH.search(run):
         yield start, end
         return
-    for part in parts:
+    for part in run.split("/"):
         yield start, start + len(part)
         start += len(part) + 1
 
 
 def _is_random(run: str) -> bool:
-    return looks_mixed(run) and restlessness(run) >= _MIN_RESTLESSNESS and entropy(run) >= _MIN_ENTROPY
+    if not looks_mixed(run) or sum(map(len, _WORDS.findall(run))) > len(run) / 2:
+        return False
+    return restlessness(run) >= _MIN_RESTLESSNESS and entropy(run) >= _MIN_ENTROPY
 
 
 def _is_data(text: str, start: int, end: int) -> bool:

@@ -37,7 +37,7 @@ class Kind(msgspec.Struct, frozen=True):
     """One kind of secret. Every text that holds such a secret holds one of the ``hints``.
 
     Hints are lower case and looked for whatever the case, unless ``in_run``: then the secret is a token, the hint
-    stands, in its own case, in or at most 24 characters before a run of 16 or more letters, digits, ``_`` and ``-``,
+    stands, in its own case, in or at most 16 characters before a run of 16 or more letters, digits, ``_`` and ``-``,
     and it is looked for there only.
     """
 

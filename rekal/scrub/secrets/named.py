@@ -68,7 +68,9 @@ def named_values(text: str, low: str) -> tuple[Named, ...]:
     found = {}
     for at in positions(low, HINTS):
         after = _AFTER.match(text, at)
-        value = _value(text, at, after) if after else None
+        if after is None or (after["sep"] == " " and "-" not in text[max(0, at - 24) : at]):
+            continue
+        value = _value(text, at, after)
         if value:
             found[value.start] = value
     return tuple(found[start] for start in sorted(found))
@@ -86,6 +88,8 @@ def _value(text: str, at: int, after: re.Match[str]) -> Named | None:
         return None
     bare_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-")).lower()
     password = _PASSWORD.search(bare_name) is not None
+    if bare_name == "pass" and after["sep"] != "=" and not after["close"]:  # "PASS: TestX", "tests pass: ..."
+        return None
     form = _form(text, start, name, after, option)
     secret = _SECRET.search(bare_name) is not None and not _HARMLESS.search(bare_name)
     if not password and not secret and not (form == "query" and bare_name == "key"):

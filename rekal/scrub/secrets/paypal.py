@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from rekal.scrub.secrets.kind import by_prefix
+from rekal.scrub.secrets.kind import by_pattern
 
-KIND = by_prefix(
+KIND = by_pattern(
     "paypal-braintree-token",
-    r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$",
+    r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}",
     ("access_token$",),
-    least=32,
-    body="[a-f0-9]",
-    anywhere=True,
 )

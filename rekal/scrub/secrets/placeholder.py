@@ -12,7 +12,7 @@ def words(text: str) -> frozenset[str]:
 
 _WORDS = words("""
     null none nil undefined true false yes no string str number int bool boolean any object unknown
-    void bytes optional required disabled enabled default empty password passwd pwd secret token key
+    void bytes optional required disabled enabled default empty pass password passwd pwd secret token key
     value text hidden basic bearer changeme changeit todo tbd na n/a file env input prompt username
     user admin test example sample dummy fake placeholder redacted masked secretstr
 """)
