@@ -248,3 +248,19 @@ def test_a_directory_in_a_hook_s_place_costs_that_hook(layout: Make, stub: Stub,
 def test_a_shared_directory_is_said(layout: Make, stub: Stub, repo: Path) -> None:
     (note,) = install(layout("global-path").repo, (), stub.path).notes
     assert str(repo.parent / "my hooks") in note
+
+
+def test_an_earlier_hook_is_never_lost_to_a_later_one(layout: Make, stub: Stub, repo: Path) -> None:
+    made = layout("plain")
+    hook = repo / ".git/hooks/post-commit"
+    original = hook.read_bytes()
+    install(made.repo, (), stub.path)
+    script(hook, "#!/bin/sh\n" + made.foreign("by-hand"))
+    assert repair(made.repo, stub.path)
+    commit(repo)
+    assert [line for line in made.logged() if line] == ["by-hand"]
+    stub.calls(1)
+    kept = hook.with_name("post-commit.rekal-chained-before")
+    assert kept.read_bytes() == original
+    assert any(str(kept) in note for note in uninstall(made.repo).notes)
+    assert kept.read_bytes() == original and b"by-hand" in hook.read_bytes()
