@@ -78,8 +78,13 @@ def occurrences(postings: Postings, units: Units) -> Occurrences:
     place = units.place[postings.doc]
     inside = np.flatnonzero(place >= 0)
     term = postings.term[inside]
-    df = np.bincount(term, minlength=len(postings.terms))
+    df = _counts(term, len(postings.terms))
     return Occurrences(term, place[inside], postings.tf[inside], df)
+
+
+def _counts(term: Ints, terms: int) -> Longs:
+    """How often each term occurs in ``term``, which is in order."""
+    return np.diff(np.searchsorted(term, np.arange(terms + 1)))
 
 
 def _keep(found: Occurrences, mask: Bools) -> Occurrences:
@@ -95,8 +100,9 @@ def _summed(found: Occurrences, group: Ints, groups: int) -> Occurrences:
     sums = np.bincount(found.term.astype(np.int64) * groups + group, found.tf, minlength=terms * groups)
     cells = np.flatnonzero(sums)
     term, place = np.divmod(cells, groups)
-    df = np.bincount(term, minlength=terms)
-    return Occurrences(term.astype(np.int32), place.astype(np.int32), sums[cells].astype(np.int32), df)
+    return Occurrences(
+        term.astype(np.int32), place.astype(np.int32), sums[cells].astype(np.int32), _counts(term, terms)
+    )
 
 
 def score_kind(reader: IndexReader, postings: Postings, kind: Kind) -> Floats:
@@ -141,8 +147,8 @@ def bm25(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *
 
 def _sessions(reader: IndexReader, everywhere: Occurrences, found: Occurrences, allowed: Bools) -> Floats:
     turns, count = reader.units("turn"), len(reader.sessions)
-    df = _summed(everywhere, turns.session[everywhere.place], count).df
     mine = _summed(found, turns.session[found.place], count)
+    df = mine.df if found is everywhere else _summed(everywhere, turns.session[everywhere.place], count).df
     lengths = np.bincount(turns.session, np.where(allowed, turns.length, 0), minlength=count).astype(np.int64)
     return _score(idf(df, count), mine, lengths, float(turns.length.sum()) / max(1, count))
 
