@@ -28,6 +28,7 @@ from rekal.cli.status import StatusAnswer
 from rekal.config import ENVIRONMENT, HELP
 from rekal.index.build import Indexed
 from rekal.recall.answer import Answer
+from rekal.recall.why import WhyAnswer
 from rekal.scrub import Report
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -37,6 +38,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "recall": Answer,
     "show": ShowAnswer,
     "find": FindAnswer,
+    "why": WhyAnswer,
     "log": LogAnswer,
     "query": QueryAnswer,
     "status": StatusAnswer,

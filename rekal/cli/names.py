@@ -9,6 +9,7 @@ VERBS: Mapping[str, str] = {
     "recall": "recall",
     "show": "show",
     "find": "find",
+    "why": "why",
     "log": "log",
     "query": "query",
     "status": "status",
