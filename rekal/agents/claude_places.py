@@ -97,6 +97,8 @@ def _source(path: Path, agent: str, parent_key: str | None = None) -> Source | N
         stat = path.stat()
     except FileNotFoundError:
         return None
+    except OSError:  # reading it fails, too, and says why
+        return Source(agent, str(path), path, 0, 0, parent_key)
     return Source(agent, str(path), path, stat.st_size, stat.st_mtime_ns, parent_key)
 
 

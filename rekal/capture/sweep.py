@@ -86,10 +86,17 @@ def batches(sources: Sequence[tuple[Adapter, Source]]) -> Iterator[list[tuple[Ad
         yield batch
 
 
+def _refuse_special(path: Path) -> None:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A pipe would be waited for without end.
+        raise SourceError(f"{path} is neither a file nor a directory")
+
+
 def read(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> Reading:
     """Read one source. A source that cannot be read is a warning and is not tried again until it changes."""
     resume = Resume(state.offset, state.prefix_hash) if state and state.belongs and state.prefix_hash else None
     try:
+        _refuse_special(source.path)
         parsed = adapter.parse(source, resume, job.where)
     except SourceError as error:
         failed = SourceState(

@@ -17,7 +17,7 @@ import click
 
 from rekal import __version__
 from rekal.cli.names import HIDDEN, VERBS
-from rekal.errors import INTERRUPTED, USAGE, RekalError
+from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
 
 
 class Verbs(click.Group):
@@ -65,9 +65,14 @@ def cli() -> None:
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line (the process's own unless ``args`` are given) and return the exit code."""
     _survive_any_locale()
-    return guarded(
-        lambda: cli.main(args=list(sys.argv[1:] if args is None else args), prog_name="rekal", standalone_mode=False)
-    )
+    return guarded(lambda: _call(list(sys.argv[1:] if args is None else args)))
+
+
+def _call(words: list[str]) -> object:
+    # Neither git nor DuckDB takes one, and each says so in its own way.
+    if any("\0" in word for word in words):
+        raise UsageError("the call contains a NUL character", "leave it out")
+    return cli.main(args=words, prog_name="rekal", standalone_mode=False)
 
 
 def guarded(action: Callable[[], object]) -> int:

@@ -19,6 +19,7 @@ from rekal.index.reader import open_index
 from rekal.recall.answer import Answer, Hit
 from rekal.recall.ask import Options, recall
 from rekal.store import spool
+from rekal.store.connect import translated
 from rekal.store.ledger import open_ledger
 
 
@@ -56,8 +57,6 @@ def command(
     app = here()
     app.require_store()
     asked = " ".join(question)
-    if "\0" in asked:
-        raise UsageError("the question contains a NUL character", "leave it out")
     filters = Filters(
         since=_when(app, since), until=_when(app, until, end=True), as_of=_when(app, as_of, end=True), **where
     )
@@ -101,7 +100,7 @@ def _answer(app: App, question: str, filters: Filters, options: Options) -> Answ
     elif behind := _behind(app, covered):
         notes.append(behind)
     try:
-        with open_index(app.layout.index) as reader:
+        with translated(app.layout.index), open_index(app.layout.index) as reader:
             answer = recall(reader, question, filters, options)
     except StoreDamaged:
         refresh_index(app, full=True)

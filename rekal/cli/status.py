@@ -73,7 +73,7 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
     ).fetchone()
     local, foreign, turns, checkpoints = counts or (0, 0, 0, 0)
     covered = position_of(app.layout.index)
-    waiting = spool.read(app.layout.spool)
+    waiting, broken = spool.counts(app.layout.spool)
     return StatusAnswer(
         store=str(app.layout.directory),
         enabled=app.config.enabled,
@@ -84,11 +84,11 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
         data_bytes=_size(app, "data.db"),
         index_bytes=_size(app, "index.db"),
         index_behind=-1 if covered is None else ledger.position() - covered,
-        spool_waiting=len(waiting.events),
+        spool_waiting=waiting,
         coverage=_coverage(ledger),
         sources=summary(ledger.con),
         hooks=_hooks(app),
-        problems=_problems(app, covered is None),
+        problems=_problems(app, covered is None, broken),
     )
 
 
@@ -113,8 +113,10 @@ def _hooks(app: App) -> list[str]:
     return [f"{hook.name}: {hook.status}" for hook in state(app.repo, executable())]
 
 
-def _problems(app: App, no_index: bool) -> list[str]:
+def _problems(app: App, no_index: bool, broken_events: int) -> list[str]:
     problems = list(app.settings.warnings)
+    if broken_events:
+        problems.append(f"{broken_events} unreadable events lie in {app.layout.spool / 'broken'}")
     if no_index:
         problems.append("there is no index: run `rekal index`")
     if app.layout.log.exists():

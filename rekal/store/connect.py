@@ -18,7 +18,17 @@ from rekal.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
 Connection = duckdb.DuckDBPyConnection
 
 # Two threads: commands are short and run beside the user's own work; memory is what a large store's sort may take.
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {"threads": 2, "memory_limit": "1GB"}
+# And no extension is ever fetched: for a file that looks like another program's, DuckDB would go and download one.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 2,
+    "memory_limit": "1GB",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+_NOT_OUR_SQL = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
+_FULL = ("no space left", "disk full", "out of disk", "quota exceeded", "file too large")
+# What DuckDB says of a file that is not whole; any other trouble with reading may pass and is no reason to move it.
+_DAMAGED = ("corrupt", "checksum", "not a valid duckdb", "could not read enough", "extension", "wal")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
 
 
@@ -51,7 +61,10 @@ def translated(path: Path) -> Iterator[None]:
     """Turn DuckDB's errors inside the block into ours. Mistakes in our own SQL pass through: they are bugs."""
     try:
         yield
-    except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException) as error:
+    except duckdb.Error as error:
+        # A block that fails its checksum is a plain Error, of no class of its own.
+        if type(error) is not duckdb.Error and not isinstance(error, _NOT_OUR_SQL):
+            raise
         raise translate(error, path) from error
 
 
@@ -61,15 +74,16 @@ def translate(error: duckdb.Error, path: Path) -> StoreError:
     low = said.lower()
     if "lock is held" in low or "being used by another process" in low or "could not set lock" in low:
         return StoreBusy(f"{path.name} is in use by another process{_holder(said)}", "try again in a moment")
-    if "no space left" in low or "disk full" in low or "out of disk" in low:
+    if any(sign in low for sign in _FULL):
         return StoreUnwritable(f"the disk is full, {path.name} was not changed", "free some space and try again")
     if "permission denied" in low or "read-only" in low or "cannot open file" in low:
         return StoreUnwritable(f"{path} cannot be opened for this", "check the directory's permissions")
     if isinstance(error, duckdb.OutOfMemoryException):
         return StoreError(f"not enough memory for {path.name}", "close something and try again")
-    return StoreDamaged(
-        f"{path.name} is damaged ({said.splitlines()[0][:120]})", "see `rekal status` for how to restore"
-    )
+    if isinstance(error, duckdb.IOException) and not any(sign in low for sign in _DAMAGED):
+        reason = said.splitlines()[0].removeprefix("IO Error: ")[:120]
+        return StoreError(f"{path.name} cannot be read or written ({reason})", "try again, then look at the disk")
+    return StoreDamaged(f"{path.name} is damaged", "see `rekal status` for how to restore")
 
 
 def _holder(said: str) -> str:

@@ -17,6 +17,8 @@ import msgspec
 
 from rekal import ids
 
+_BROKEN = "broken"
+
 
 class CommitEvent(msgspec.Struct, frozen=True, tag="commit", tag_field="kind"):
     """A commit was made in the work tree that ``git_dir`` belongs to."""
@@ -82,7 +84,7 @@ def read(directory: Path) -> Spooled:
             found = [msgspec.json.decode(line, type=Event) for line in lines]
         except FileNotFoundError:
             continue  # another writer drained it
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, OSError):
             broken += 1
             _set_aside(path)
             continue
@@ -100,9 +102,15 @@ def _waiting(directory: Path) -> Sequence[Path]:
 
 
 def _set_aside(path: Path) -> None:
-    target = path.parent / "broken"
+    target = path.parent / _BROKEN
     target.mkdir(exist_ok=True)
     path.replace(target / path.name)
+
+
+def counts(directory: Path) -> tuple[int, int]:
+    """How many events wait, and how many were set aside because they could not be read. Moves nothing."""
+    aside = directory / _BROKEN
+    return len(_waiting(directory)), len(list(aside.iterdir())) if aside.is_dir() else 0
 
 
 def done(files: Iterable[Path]) -> None:
