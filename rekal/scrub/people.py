@@ -10,7 +10,10 @@ from functools import lru_cache
 from rekal.scrub.secrets.kind import Span
 from rekal.scrub.secrets.placeholder import words
 
+_BESIDE = re.compile(r"[A-Za-z0-9._%+\-]@[A-Za-z0-9]")
 _LOCAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}\Z")
+# In a URL a login and its host look like an address.
+_LOGIN = re.compile(r"://[^\s/@]*\Z")
 _DOMAIN = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9_\-(])"
 )
@@ -39,13 +42,19 @@ def emails(text: str) -> Iterator[Span]:
     """The addresses of people: not those of robots, remotes (``git@host``) or examples."""
     at = text.find("@")
     while at >= 0:
-        local = _LOCAL.search(text[max(0, at - 64) : at])
+        beside = text[max(0, at - 1) : at + 2]
+        local = _LOCAL.search(text[max(0, at - 64) : at]) if _BESIDE.match(beside) else None
         domain = _DOMAIN.match(text, at + 1) if local else None
         if local and domain and domain["top"].lower() not in _FILE_ENDINGS:
             start = at - len(local[0])
             if start and text[start - 1] == "\\" and text[start] in "nrtbf":
                 start += 1
-            if start < at and not _NOBODY.match(text[start:at]) and not _NOWHERE.match(domain[0]):
+            if (
+                start < at
+                and not _LOGIN.search(text[max(0, start - 80) : start])
+                and not _NOBODY.match(text[start:at])
+                and not _NOWHERE.match(domain[0])
+            ):
                 yield start, domain.end()
         at = text.find("@", at + 1)
 

@@ -21,6 +21,7 @@ _MARKER = re.compile(r"\[redacted:[a-z0-9\-]+\]")
 _MAX_ROUNDS = 8
 # The shortest finding with its surroundings, "pwd=abcd" or a home directory, is longer.
 _SHORTEST = 6
+_BARE_VALUE = re.compile(r"""(?P<quote>\\*["'])[ \t]{0,4}:[ \t]{0,4}\Z""")
 _LONE = re.compile("[\ud800-\udfff\x00]")
 
 
@@ -106,9 +107,16 @@ class Scrubber:
             pieces.append(text[done:start])
             if kind == "email" and self.rules.email == "pseudonym":
                 kind = f"email-{people.pseudonym(self.rules.salt, text[start:end])}"
-            pieces.append(f"[redacted:{kind}]")
+            quote = _missing_quote(text, start) if kind == "json-field" else ""
+            pieces.append(f"{quote}[redacted:{kind}]{quote}")
             done = end
         return "".join((*pieces, text[done:]))
+
+
+def _missing_quote(text: str, start: int) -> str:
+    """The quotes that keep JSON valid when the value at ``start`` is a bare number: those of its name."""
+    name = _BARE_VALUE.search(text[max(0, start - 12) : start]) if text[start].isdigit() else None
+    return name["quote"] if name else ""
 
 
 def _valid(text: str) -> str:

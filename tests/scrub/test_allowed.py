@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -23,6 +24,9 @@ HARMLESS = [
     '"encrypted_content": "gAAAAA' + chars(RNG, ALNUM, 180) + '"',
     '"signature": "' + chars(RNG, BASE64, 120) + '"',
     "toolu_01" + chars(RNG, ALNUM, 32),
+    "user.password = newPassword1",
+    "password: 8",
+    "https://bot:$TOKEN@git.fabrikam.io/x",
     "password = os.environ['DB_PASSWORD']",
     "API_KEY=${API_KEY}",
     "API_KEY=$API_KEY",
@@ -73,6 +77,9 @@ def test_harmless_text_stays(text: str) -> None:
         ('{"a": "{\\"password\\": \\"pa\\\\\\"ss\\"}"}', 'pa\\\\\\"ss'),
         ("curl -u admin:hunter22 https://x.corp.net", "hunter22"),
         ("--password=hunter2", "hunter2"),
+        ('if password === "hunter2":', "hunter2"),
+        ("password: 90210", "90210"),
+        ("secret_key_base: 7d3a9c7be1d24856af00b1c2d3e4f506", "7d3a9c7be1d24856af00b1c2d3e4f506"),
         ("redis://:s3cr3tpw@cache:6379/0", "s3cr3tpw"),
         ("\\nDB_PASSWORD=hunter2\\nX=1", "hunter2"),
     ],
@@ -82,6 +89,18 @@ def test_short_passwords_go(text: str, value: str) -> None:
     before, _, after = text.partition(value)
     assert scrubbed.startswith(before + "[redacted:")
     assert scrubbed.endswith("]" + after)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_number_in_json_becomes_a_string(depth: int) -> None:
+    text = json.dumps({"password": 90210, "port": 90210})
+    for _ in range(depth):
+        text = json.dumps([text])
+    scrubbed = SCRUBBER.text(text)
+    assert SCRUBBER.text(scrubbed) == scrubbed
+    for _ in range(depth):
+        (scrubbed,) = json.loads(scrubbed)
+    assert json.loads(scrubbed) == {"password": "[redacted:json-field]", "port": 90210}
 
 
 def test_allowed_values_stay() -> None:

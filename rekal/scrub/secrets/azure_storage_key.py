@@ -6,6 +6,6 @@ from rekal.scrub.secrets.kind import by_pattern
 
 KIND = by_pattern(
     "azure-storage-key",
-    r"(?i:accountkey|sharedaccesskey)=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})",
-    ("accountkey=", "sharedaccesskey="),
+    r"(?i:(?<=account)|(?<=access))(?i:key)=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})",
+    ("key=",),
 )

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from rekal.scrub.secrets.kind import Finder, Span, has_digit, positions
-from rekal.scrub.secrets.placeholder import is_placeholder
+from rekal.scrub.secrets.placeholder import is_placeholder, words
 from rekal.scrub.secrets.quoting import string_end
 
 Form = Literal["flag", "query", "env", "json", "config"]
@@ -23,7 +23,7 @@ HINTS = ("pass", "pwd", "secret", "token", "key", "auth")
 
 _BEFORE = re.compile(r"[A-Za-z0-9_\-]*\Z")
 _AFTER = re.compile(
-    r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?(?P<sep>[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}|[ ])"""
+    r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?(?P<sep>[ \t]{0,4}(?:=>|:=|={1,3}|!={1,2}|:)[ \t]{0,4}|[ ])"""
 )
 _OPEN = re.compile(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
 _BARE = re.compile(r"""[^\s"'`\\<>\x00-\x1f]+""")
@@ -34,10 +34,11 @@ _PASSWORD = re.compile(
 )
 _SECRET = re.compile(
     r"(?:secret|(?:api|app|access|private|auth|signing|encryption|encrypt|master|account|secret|storage|license|service|"
-    r"session|shared|consumer|client|jwt|admin|deploy|webhook|registration|subscription|publishable|functions|host)[_\-]?key"
+    r"session|shared|consumer|client|jwt|admin|deploy|webhook|registration|subscription|publishable|functions|host)[_\-]?key(?:[_\-]?base)?"
     r"|token|credentials?|(?:^|[_\-])auth|(?:^|[_\-])cred)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new|value))?$"
 )
 
+_TELLING = words("password passwd pwd secret token enter invalid required must should please")
 _HARMLESS = re.compile(
     r"(?:page|next|prev|continu\w*|cursor|cancel\w*|design|max|min|stop|eos|bos|pad|sync|resume|input|output|public)[_\-]?"
     r"(?:token|key)"
@@ -129,24 +130,9 @@ def _quoted(text: str, opened: re.Match[str], form: Form, password: bool, name: 
 
 def _is_prose(value: str, name: str) -> bool:
     """A label or message about passwords rather than a password."""
-    words = value.split()
-    if len(words) > 6:
-        return True
     low = value.lower()
-    telling = (
-        "password",
-        "passwd",
-        "secret",
-        "token",
-        "enter",
-        "invalid",
-        "required",
-        "must",
-        "should",
-        "please",
-    )
-    labelled = any(word in low for word in telling) and (" " in value or not has_digit(value))
-    return labelled or low == name
+    labelled = any(word in low for word in _TELLING) and (" " in value or not has_digit(value))
+    return labelled or low == name or len(value.split()) > 6
 
 
 def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Named | None:
@@ -156,18 +142,21 @@ def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Na
         return None
     value = match[0] if form == "env" else re.split(r"[,;&|)}\]]", match[0], maxsplit=1)[0]
     value = value.rstrip(",;.:)}]")
-    if is_placeholder(value) or value.startswith("-"):
+    if is_placeholder(value) or value.startswith(("-", "[", "{")):
         return None
-    certain = password and form in ("flag", "env", "query") and len(value) >= 4
-    if certain or (len(value) >= 6 and password and _has_digit_or_sign(value)) or looks_generated(value):
+    if (password and _looks_typed(value, form)) or looks_generated(value):
         return Named(form, after.end(), after.end() + len(value))
     return None
 
 
-def _has_digit_or_sign(value: str) -> bool:
-    return (
-        re.search(r"[A-Za-z]", value) is not None and re.search(r"[\d!#%^*@]", value) is not None and "/" not in value
-    )
+def _looks_typed(value: str, form: Form) -> bool:
+    """Whether an unquoted ``value`` is a password: anything where only values stand, else no identifier or path."""
+    if form in ("flag", "env", "query"):
+        return len(value) >= 4
+    if value.isdigit():
+        return len(value) >= 4
+    identifier = any(word in value.lower() for word in _TELLING) or "/" in value
+    return len(value) >= 6 and not identifier and re.search(r"[\d!#%^*@]", value) is not None
 
 
 def _is_wordy(value: str) -> bool:
