@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,22 +40,29 @@ class Indexed(msgspec.Struct, frozen=True):
     position: int
 
 
-def update(ledger: Ledger, index_path: Path, *, full: bool = False) -> Indexed:
-    """Make index.db at ``index_path`` cover ``ledger``. The caller holds the index lock.
+#: Another layer of the index (memories, vectors, knowledge): called with the ledger, the new index's connection and the
+#: ledger position the index covered before, -1 for a full build. It runs in the same transaction as everything else.
+Part = Callable[[Ledger, Connection, int], None]
+
+
+def update(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Sequence[Part] = ()) -> Indexed:
+    """Make index.db at ``index_path`` cover ``ledger``, ``parts`` included. The caller holds the index lock.
 
     Raises :class:`StoreUnwritable` when the directory or disk does not allow it; the old index is then still there.
     """
     _sweep(index_path)
     if full:
-        return _build(ledger, index_path, "asked for")
+        return _build(ledger, index_path, "asked for", parts)
     if not index_path.exists():
-        return _build(ledger, index_path, "there is no index yet")
+        return _build(ledger, index_path, "there is no index yet", parts)
     try:
         state = _state_of(ledger.con, index_path)
         reason = _why_full(ledger, state)
-        return _build(ledger, index_path, reason) if reason else _append(ledger, index_path, int(state["position"]))
+        if not reason:
+            return _append(ledger, index_path, int(state["position"]), parts)
     except StoreDamaged:
-        return _build(ledger, index_path, "the index is damaged")
+        reason = "the index is damaged"
+    return _build(ledger, index_path, reason, parts)
 
 
 def position_of(index_path: Path) -> int | None:
@@ -116,22 +123,26 @@ def _damage_named(path: Path) -> Iterator[None]:
         raise StoreDamaged(f"{path.name} is not a complete index ({str(error).splitlines()[0][:80]})") from error
 
 
-def _build(ledger: Ledger, index_path: Path, reason: str) -> Indexed:
+def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part]) -> Indexed:
     with translated(ledger.path):
         ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
-    with _replacing(index_path, copy=False) as con:
+    with replacing(index_path, copy=False) as con:
         schema.create(con)
         turns = _write(ledger, con, ids, after=-1)
+        for part in parts:
+            part(ledger, con, -1)
     return Indexed(True, reason, turns, len(ids), ledger.position())
 
 
-def _append(ledger: Ledger, index_path: Path, covered: int) -> Indexed:
+def _append(ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part]) -> Indexed:
     if covered == ledger.position():
         return Indexed(False, "", 0, 0, covered)
     with translated(ledger.path):
         ids = changed_sessions(ledger.con, covered)
-    with _replacing(index_path, copy=True) as con:
+    with replacing(index_path, copy=True) as con:
         turns = _write(ledger, con, ids, after=covered)
+        for part in parts:
+            part(ledger, con, covered)
     return Indexed(False, "", turns, len(ids), ledger.position())
 
 
@@ -143,8 +154,11 @@ def _allocate(path: Path) -> None:
 
 
 @contextmanager
-def _replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
-    """A connection to a new file that takes the index's place when the block succeeds and vanishes otherwise."""
+def replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
+    """A connection to a new file that takes the index's place when the block succeeds and vanishes otherwise.
+
+    ``copy``: it starts as a copy of the index, else empty. The block is one transaction. The caller holds the lock.
+    """
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
         with _damage_named(index_path):

@@ -13,8 +13,8 @@ from rekal.errors import StoreDamaged, StoreError, StoreUnwritable
 from rekal.index import build
 from rekal.index.reader import open_index
 from rekal.model import Rewrite, Session, Tombstone
-from rekal.store.connect import connect
-from rekal.store.ledger import open_ledger
+from rekal.store.connect import Connection, connect
+from rekal.store.ledger import Ledger, open_ledger
 from tests.index.ledgers import START, Store, calls, checkpoint, session
 
 QUESTIONS = ("queue retries", "src/app/queue.py", "redis", "日本", "fix the queue", "nothing-like-this", "e0432 cache")
@@ -230,6 +230,26 @@ def test_what_a_killed_build_left_is_swept_by_the_next_one(store: Store) -> None
     assert sorted(path.name for path in store.index.parent.iterdir()) == ["data.db", "index.db"]
 
 
+def test_another_layer_is_written_in_the_same_step_and_knows_what_is_new(store: Store) -> None:
+    seen: list[int] = []
+
+    def part(ledger: Ledger, con: Connection, after: int) -> None:
+        seen.append(after)
+        assert ledger.position() > after
+        con.execute("CREATE OR REPLACE TABLE layer AS SELECT count(*) AS turns FROM docs WHERE kind = 'turn'")
+
+    store.append(first())
+    with open_ledger(store.data, read_only=True) as ledger:
+        covered = build.update(ledger, store.index, parts=[part]).position
+    store.append(second())
+    with open_ledger(store.data, read_only=True) as ledger:
+        build.update(ledger, store.index, parts=[part])
+        build.update(ledger, store.index, parts=[part])
+    assert seen == [-1, covered]
+    with open_index(store.index) as reader:
+        assert reader.rows("SELECT turns FROM layer") == [(5,)]
+
+
 def test_a_reader_keeps_its_index_while_a_new_one_is_renamed_in(store: Store) -> None:
     store.append(first())
     store.update()
@@ -245,7 +265,7 @@ def test_many_small_updates_do_not_bloat_the_file(store: Store) -> None:
     text = " ".join(f"word{n}" for n in range(400))
     store.append(*[session(f"s{n}", *[text] * 8) for n in range(8)])
     store.update()
-    for n in range(12):
+    for n in range(8):
         store.append(growing(2 * n + 1))
         assert not store.update().full
     grown = store.index.stat().st_size
