@@ -182,6 +182,13 @@ class Repo(msgspec.Struct, frozen=True):
         out = self.run("patch-id", "--stable", stdin=patch, timeout=60.0).split()
         return out[0] if out else None
 
+    def patch_ids(self, shas: Iterable[str]) -> dict[str, str]:
+        """The stable patch-ids of many commits by name, in two processes; merges and empty changes have none."""
+        names = "".join(f"{sha}\n" for sha in shas).encode()
+        patches = self.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=names, timeout=60.0)
+        out = self.run("patch-id", "--stable", stdin=patches, timeout=60.0)
+        return {sha: patch for patch, sha in (line.split() for line in out.splitlines())}
+
     def commits_since(self, since: datetime, limit: int = 5000) -> list[str]:
         """Commits reachable from any branch, committed after ``since``, oldest first."""
         hidden = ("--exclude=refs/rekal/*", "--exclude=refs/rekal-remote/*")
