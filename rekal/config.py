@@ -68,7 +68,7 @@ class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What leaves this clone, and to where."""
 
     share: Literal["full", "distilled", "none"] = "none"
-    remotes: tuple[str, ...] = ()
+    remotes: Mapping[str, str] = msgspec.field(default_factory=dict)
     namespace: Literal["rekal", "heads"] = "rekal"
     mainline: str | None = None
 
@@ -103,7 +103,7 @@ HELP: Mapping[str, str] = {
     "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: RECALL_EMBED_URL)",
     "embed.remote_model": "model name sent to that endpoint (environment: RECALL_EMBED_MODEL)",
     "transport.share": "full: whole sessions; distilled: commits and memories only; none. User's own file only",
-    "transport.remotes": "remotes that memory may travel to and from. User's own file only",
+    "transport.remotes": "name: URL of each remote that memory may travel to. User's own file only",
     "transport.namespace": "heads: refs under refs/heads/rekal for hosts that refuse custom refs. User's own file only",
     "transport.mainline": "the branch work must be merged into before it leaves; empty: the remote's default",
 }

@@ -6,9 +6,12 @@ decoded once, here. Paths are decoded with ``surrogateescape`` so that any file 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,7 +39,7 @@ def clean_environment() -> dict[str, str]:
     """The process's environment without what would point a child git elsewhere, and with every prompt off."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEEP}
     # REKAL_INTERNAL keeps our own hooks from answering to git commands that we run ourselves.
-    env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C")
+    env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C", GCM_INTERACTIVE="never")
     return env
 
 
@@ -46,27 +49,42 @@ def run_bytes(
     *,
     stdin: bytes | None = None,
     timeout: float = TIMEOUT,
-    env: dict[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run ``git args`` in ``cwd`` and return what came of it, whatever its exit code."""
-    environment = clean_environment() | (env or {})
     try:
-        return subprocess.run(
+        process = subprocess.Popen(
             ["git", *args],
             cwd=cwd,
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            timeout=timeout,
-            env=environment,
-            check=False,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=clean_environment() | dict(env or {}),
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise GitError(f"git {args[0]} did not answer within {timeout:.0f} s") from None
     except FileNotFoundError:
         if not cwd.is_dir():
             raise GitError(f"{cwd} is not a directory any more") from None
         raise GitError("git was not found on PATH", "install git") from None
+    with process:
+        try:
+            out, err = process.communicate(stdin, timeout=timeout)
+        except BaseException as error:
+            _kill(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise GitError(f"git {args[0]} did not answer within {timeout:.1f} s") from None
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End git with the helpers it started (ssh, a credential helper): they would keep our pipes open."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def text(data: bytes) -> str:
@@ -107,13 +125,17 @@ class Repo(msgspec.Struct, frozen=True):
         """Where ``.rekal`` is, whether it exists or not."""
         return self.root / ".rekal"
 
-    def run(self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT) -> str:
+    def run(
+        self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT, env: Mapping[str, str] | None = None
+    ) -> str:
         """Run git here; its output as text. Raises :class:`GitError` with git's own first line when it refuses."""
-        return text(self.run_raw(*args, stdin=stdin, timeout=timeout))
+        return text(self.run_raw(*args, stdin=stdin, timeout=timeout, env=env))
 
-    def run_raw(self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT) -> bytes:
+    def run_raw(
+        self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT, env: Mapping[str, str] | None = None
+    ) -> bytes:
         """Like :meth:`run`, bytes out."""
-        done = run_bytes(args, self.worktree, stdin=stdin, timeout=timeout)
+        done = run_bytes(args, self.worktree, stdin=stdin, timeout=timeout, env=env)
         if done.returncode != 0:
             said = text(done.stderr).strip().splitlines()
             raise GitError(f"git {args[0]} failed: {said[0] if said else f'exit {done.returncode}'}")

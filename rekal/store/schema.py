@@ -66,7 +66,13 @@ V1 = (
     # What already left this clone.
     "CREATE TABLE shipped (kind VARCHAR NOT NULL, id VARCHAR NOT NULL, segment VARCHAR NOT NULL)",
     # Up to where a teammate's ref was read.
-    "CREATE TABLE received (ref VARCHAR PRIMARY KEY, tip VARCHAR NOT NULL)",
+    # `signature` is git's word on the tip: G good, B bad, N none, and so on.
+    "CREATE TABLE received (ref VARCHAR PRIMARY KEY, tip VARCHAR NOT NULL, signature VARCHAR NOT NULL)",
+    # What left when and where to: `audit`.
+    """CREATE TABLE pushes (
+        ref VARCHAR NOT NULL, tip VARCHAR NOT NULL, remote VARCHAR NOT NULL, url VARCHAR NOT NULL,
+        pushed_at TIMESTAMP NOT NULL, checkpoints INTEGER NOT NULL, sessions INTEGER NOT NULL,
+        bytes BIGINT NOT NULL)""",
     # Commits that got no session, and why: what `status` says about coverage.
     """CREATE TABLE uncovered_commits (
         git_sha VARCHAR PRIMARY KEY, reason VARCHAR NOT NULL, recorded_at TIMESTAMP NOT NULL)""",
