@@ -25,10 +25,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-_NOT_OUR_SQL = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
+# What a disk does to us: a commit that cannot be written fails as a transaction.
+_DISK = (duckdb.IOException, duckdb.TransactionException)
+_NOT_OUR_SQL = (*_DISK, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
 _FULL = ("no space left", "disk full", "out of disk", "quota exceeded", "file too large")
 # What DuckDB says of a file that is not whole; any other trouble with reading may pass and is no reason to move it.
-_DAMAGED = ("corrupt", "checksum", "not a valid duckdb", "could not read enough", "extension", "wal")
+_DAMAGED = ("corrupt", "checksum", "not a valid duckdb", "could not read enough", "extension", "replaying wal")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
 
 
@@ -71,7 +73,7 @@ def translated(path: Path) -> Iterator[None]:
 def translate(error: duckdb.Error, path: Path) -> StoreError:
     """What one of DuckDB's errors means to the user."""
     said = str(error)
-    low = said.lower()
+    low = said.replace(str(path), path.name).lower()  # a directory may be called anything
     if "lock is held" in low or "being used by another process" in low or "could not set lock" in low:
         return StoreBusy(f"{path.name} is in use by another process{_holder(said)}", "try again in a moment")
     if any(sign in low for sign in _FULL):
@@ -80,8 +82,8 @@ def translate(error: duckdb.Error, path: Path) -> StoreError:
         return StoreUnwritable(f"{path} cannot be opened for this", "check the directory's permissions")
     if isinstance(error, duckdb.OutOfMemoryException):
         return StoreError(f"not enough memory for {path.name}", "close something and try again")
-    if isinstance(error, duckdb.IOException) and not any(sign in low for sign in _DAMAGED):
-        reason = said.splitlines()[0].removeprefix("IO Error: ")[:120]
+    if isinstance(error, _DISK) and not any(sign in low for sign in _DAMAGED):
+        reason = said.splitlines()[0].partition("Error: ")[2][:120]
         return StoreError(f"{path.name} cannot be read or written ({reason})", "try again, then look at the disk")
     return StoreDamaged(f"{path.name} is damaged", "see `rekal status` for how to restore")
 

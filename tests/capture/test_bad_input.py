@@ -157,10 +157,14 @@ def _foreign(path: Path) -> None:
     con.close()
 
 
-DAMAGE = pytest.mark.parametrize("damage", [_cut, _garbage, _empty, _scribbled, _foreign], ids=lambda d: d.__name__)
+def _log_scribbled(path: Path) -> None:
+    path.with_name(path.name + ".wal").write_bytes(b"\x5a" * 5000)
 
 
-@DAMAGE
+DAMAGES = (_cut, _garbage, _empty, _scribbled, _foreign)
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, _log_scribbled], ids=lambda d: d.__name__)
 def test_a_damaged_ledger_is_moved_aside_and_captured_again(rekal: Rekal, damage: Callable[[Path], None]) -> None:
     session(rekal)
     rekal("checkpoint")
@@ -181,7 +185,7 @@ def test_a_damaged_ledger_is_moved_aside_and_captured_again(rekal: Rekal, damage
     assert rekal("recall", QUESTION).code == 0
 
 
-@DAMAGE
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.__name__)
 def test_a_damaged_index_is_built_again_and_the_ledger_not_touched(
     rekal: Rekal, damage: Callable[[Path], None]
 ) -> None:
