@@ -1,0 +1,128 @@
+"""Our refs: their names, and commits on them made without touching the work tree or the user's index.
+
+One ref a clone, written by that clone alone, so every push is a fast-forward. Its commits are made with git's plumbing
+and an index file of our own.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rekal.errors import GitError
+from rekal.git import Repo
+from rekal.model import Author
+from rekal.transport.segment import Segment
+
+Namespace = Literal["rekal", "heads"]
+
+FORMAT = "FORMAT"
+CLONE_ID_LENGTH = 10
+_OTHER = re.compile(r"[^a-z0-9]+")
+# Signing may ask for a passphrase where nobody can type one.
+_SIGNING_SECONDS = 5.0
+
+
+class OwnRef(msgspec.Struct, frozen=True):
+    """This clone's ref."""
+
+    name: str
+    author: Author
+    store_id: str
+
+
+class Published(msgspec.Struct, frozen=True):
+    """What a publish made. ``tip`` is the ref's commit now; ``note`` says what the user should know."""
+
+    tip: str
+    fresh: bool
+    note: str = ""
+
+
+def slug(email: str) -> str:
+    """An e-mail address as one part of a ref's name."""
+    return _OTHER.sub("-", email.lower()).strip("-") or "unknown"
+
+
+def clone_id(store_id: str) -> str:
+    """What tells this clone's ref from the same person's other clones."""
+    return store_id[:CLONE_ID_LENGTH]
+
+
+def prefix(namespace: Namespace) -> str:
+    """Where refs with memory live on a remote."""
+    return "refs/heads/rekal/" if namespace == "heads" else "refs/rekal/"
+
+
+def tracking_prefix(remote: str) -> str:
+    """Where a fetch puts a remote's refs with memory."""
+    return f"refs/rekal-remote/{remote}/"
+
+
+def refspec(remote: str, namespace: Namespace) -> str:
+    """The fetch refspec that brings a remote's memory."""
+    return f"+{prefix(namespace)}*:{tracking_prefix(remote)}*"
+
+
+def own_ref(author: Author, store_id: str, namespace: Namespace) -> OwnRef:
+    """This clone's ref."""
+    return OwnRef(f"{prefix(namespace)}{slug(author.email)}/{clone_id(store_id)}", author, store_id)
+
+
+def format_text(ref: OwnRef) -> str:
+    """The FORMAT file: version, store, author."""
+    return f"rekal 1\nstore {ref.store_id}\nauthor {ref.author.name} <{ref.author.email}>\n"
+
+
+def tip_of(repo: Repo, ref: str) -> str | None:
+    """The commit that a ref names; None when there is no such ref."""
+    return repo.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+
+
+def publish(repo: Repo, ref: OwnRef, segments: Sequence[Segment], message: str, *, root: bool = False) -> Published:
+    """Add segments to this clone's ref in one commit.
+
+    With ``root`` the commit has no parent and holds these segments only (after something was forgotten). Segments that
+    are there already change nothing, and then no commit is made. Raises :class:`rekal.errors.GitError`.
+    """
+    tip = tip_of(repo, ref.name)
+    tree = _tree(repo, None if root else tip, ref, segments)
+    if tip and not root and repo.run("rev-parse", f"{tip}^{{tree}}").strip() == tree:
+        return Published(tip, fresh=False)
+    parents = ["-p", tip] if tip and not root else []
+    commit, note = _commit(repo, tree, parents, message)
+    repo.run("update-ref", ref.name, commit, tip or "0" * len(commit))
+    return Published(commit, fresh=True, note=note)
+
+
+def _tree(repo: Repo, tip: str | None, ref: OwnRef, segments: Sequence[Segment]) -> str:
+    with tempfile.TemporaryDirectory(prefix="rekal-index-") as scratch:
+        env = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
+        if tip:
+            repo.run("read-tree", tip, env=env)
+        files = [(FORMAT, format_text(ref).encode()), *((s.path, s.data) for s in segments)]
+        rows = [f"100644 {blob}\t{path}\0" for path, blob in _blobs(repo, files)]
+        repo.run("update-index", "-z", "--index-info", stdin="".join(rows).encode(), env=env)
+        return repo.run("write-tree", env=env).strip()
+
+
+def _blobs(repo: Repo, files: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, str]]:
+    for path, data in files:
+        yield path, repo.run("hash-object", "-w", "--stdin", stdin=data).strip()
+
+
+def _commit(repo: Repo, tree: str, parents: Sequence[str], message: str) -> tuple[str, str]:
+    """A commit, signed when the user signs commits and that works without asking."""
+    arguments = ["commit-tree", tree, *parents, "-m", message]
+    note = ""
+    if repo.ask("config", "--type=bool", "--get", "commit.gpgSign") == "true":
+        try:
+            return repo.run(*arguments, "-S", timeout=_SIGNING_SECONDS).strip(), note
+        except GitError as error:
+            note = f"not signed ({error.message})"
+    return repo.run(*arguments, "--no-gpg-sign").strip(), note
