@@ -15,7 +15,7 @@ from tests.support.claude import ClaudeSession, folder_of
 
 @pytest.fixture
 def repositories(rekal: Rekal, tmp_path: Path) -> dict[str, Rekal]:
-    """Repositories with names that are easily taken for each other, side by side in one directory, each with a store."""
+    """Repositories side by side, each with a store, whose names are easily taken for each other."""
     made = {}
     for name in ("app", "app2", "a.b", "a-b"):
         root = tmp_path / "w" / name
