@@ -1,0 +1,105 @@
+"""The verdict: how likely it is that what was found answers what was asked.
+
+Two small calibrated models, either of which can silence: *presence* (is anything here at all) and *consistency* (does
+it belong to what was asked). Support is the product of their probabilities. The weights are in ``weights.json``, which
+``scripts/industry-bench/train.py`` writes; negatives are questions asked of other stores, and questions whose person or
+identifier was exchanged for another of the same store. No benchmark's verdicts are among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+WEIGHTS = Path(__file__).with_name("weights.json")
+MOST_SILENCED = 0.2  # of answerable questions, at strictness 1
+
+
+class Logistic(msgspec.Struct, frozen=True):
+    """Log-odds = bias + Σ weight · (value − mean) ÷ scale. Parallel tuples by feature."""
+
+    features: tuple[str, ...]
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    weight: tuple[float, ...]
+    bias: float
+
+    def log_odds(self, values: Mapping[str, float]) -> float:
+        """KeyError when a feature is missing: a model never guesses what it was not told."""
+        row = np.array([values[name] for name in self.features])
+        scaled = (row - np.array(self.mean)) / np.array(self.scale)
+        return self.bias + float(scaled @ np.array(self.weight))
+
+    def probability(self, values: Mapping[str, float]) -> float:
+        return 1.0 / (1.0 + float(np.exp(-np.clip(self.log_odds(values), -60, 60))))
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """One set of models. ``quantiles`` are those of support over answerable questions, from 0 to 100 % in 1 % steps."""
+
+    presence: Logistic
+    consistency: Logistic
+    anchors: Logistic
+    quantiles: tuple[float, ...]
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """With a model, and for keywords alone."""
+
+    dense: Gate
+    lexical: Gate
+    trained_on: str
+
+
+class Support(msgspec.Struct, frozen=True):
+    """Probabilities. ``consistency`` and ``anchors`` are 1 when the question names no person, no known identifier."""
+
+    presence: float
+    consistency: float = 1.0
+    anchors: float = 1.0
+
+    @property
+    def total(self) -> float:
+        return self.presence * self.consistency * self.anchors
+
+    @property
+    def weakest(self) -> str:
+        """Which of them silences, when one does."""
+        named = {"presence": self.presence, "consistency": self.consistency, "anchors": self.anchors}
+        return min(named, key=named.__getitem__)
+
+
+@cache
+def weights(path: Path = WEIGHTS) -> Weights:
+    """The shipped weights."""
+    return msgspec.json.decode(path.read_bytes(), type=Weights)
+
+
+def judge(
+    gate: Gate,
+    present: Mapping[str, float],
+    person: Mapping[str, float] | None = None,
+    anchor_ratio: float | None = None,
+) -> Support:
+    """Support from :func:`rekal.recall.evidence.presence`, :func:`rekal.recall.ownership.margins` and the lowest
+    :func:`rekal.recall.ownership.anchored`; None for what the question does not have.
+    """
+    return Support(
+        presence=gate.presence.probability(present),
+        consistency=1.0 if person is None else gate.consistency.probability(person),
+        anchors=1.0 if anchor_ratio is None else gate.anchors.probability({"ratio": anchor_ratio}),
+    )
+
+
+def cut(gate: Gate, strictness: float) -> float:
+    """The support below which recall stays silent.
+
+    ``strictness`` 0 to 1 is the price in silenced answerable questions: 0 none, 0.25 one in twenty, 0.5 one in ten, 1
+    one in five of them, as measured in training.
+    """
+    share = MOST_SILENCED * min(1.0, max(0.0, strictness))
+    return float(np.interp(share * (len(gate.quantiles) - 1), range(len(gate.quantiles)), gate.quantiles))
