@@ -146,6 +146,11 @@ class Repo(msgspec.Struct, frozen=True):
         done = run_bytes(args, self.worktree, timeout=timeout)
         return text(done.stdout).strip() if done.returncode == 0 else None
 
+    def quiet_environment(self) -> dict[str, str]:
+        """What keeps git from asking anybody anything when it talks to a remote; the user's own ssh is kept."""
+        ssh = os.environ.get("GIT_SSH_COMMAND") or self.ask("config", "--get", "core.sshCommand") or "ssh"
+        return {"GIT_ASKPASS": "true", "SSH_ASKPASS": "true", "GIT_SSH_COMMAND": f"{ssh} -o BatchMode=yes"}
+
     def head(self) -> str | None:
         """The commit HEAD names; None before the first commit."""
         return self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")

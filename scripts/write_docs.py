@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from rekal import errors
+from rekal.cli.audit import AuditAnswer
 from rekal.cli.checkpoint import CheckpointAnswer
 from rekal.cli.clean import CleanAnswer
 from rekal.cli.config import ConfigAnswer
@@ -22,7 +23,9 @@ from rekal.cli.init import InitAnswer
 from rekal.cli.log import LogAnswer
 from rekal.cli.main import Verbs, cli
 from rekal.cli.names import HIDDEN, VERBS
+from rekal.cli.push import PushAnswer
 from rekal.cli.query import QueryAnswer
+from rekal.cli.share import ShareAnswer
 from rekal.cli.show import ShowAnswer
 from rekal.cli.status import StatusAnswer
 from rekal.config import ENVIRONMENT, HELP
@@ -44,6 +47,9 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "status": StatusAnswer,
     "checkpoint": CheckpointAnswer,
     "index": Indexed,
+    "push": PushAnswer,
+    "share": ShareAnswer,
+    "audit": AuditAnswer,
     "scrub": Report,
     "config": ConfigAnswer,
     "clean": CleanAnswer,

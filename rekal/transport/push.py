@@ -1,0 +1,186 @@
+"""Publishing: what may leave becomes a commit on this clone's ref, and the ref goes to the remotes that may have it.
+
+The user's push comes first in everything: the hook has a deadline, asks nobody anything, and whatever goes wrong is one
+line on stderr and waits for the next push.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from rekal.config import Transport
+from rekal.errors import GitError, Refused
+from rekal.git import Repo
+from rekal.model import Author
+from rekal.scrub import Scrubber
+from rekal.store.layout import Layout
+from rekal.store.ledger import open_ledger
+from rekal.store.locks import exclusive
+from rekal.transport import export, outbox
+from rekal.transport.export import Outgoing
+from rekal.transport.merged import find_mainline
+from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
+from rekal.transport.segment import encode
+
+HOOK_SECONDS = 2.0
+PUSH_SECONDS = 120.0
+MARKER = "share-on"
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """One remote that memory may go to."""
+
+    name: str
+    url: str
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """What one push did. ``left`` says that something stays for another push; ``notes`` are for the user."""
+
+    remote: str
+    ref: str
+    checkpoints: int
+    sessions: int
+    bytes: int
+    held: list[export.Held]
+    notes: list[str]
+    sent: bool
+    left: bool
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """Everything a push needs to know of this clone."""
+
+    layout: Layout
+    repo: Repo
+    author: Author
+    settings: Transport
+    scrubber: Scrubber
+
+
+def destination(sender: Sender, remote: str, url: str | None = None) -> Destination:
+    """The remote, if memory may go there: its name was allowed, and it still is where it was then.
+
+    ``url`` is where the user's push goes, when that is known. Raises :class:`Refused`.
+    """
+    settings = sender.settings
+    if settings.share == "none" or not settings.remotes:
+        raise Refused("sharing is off", "`rekal share REMOTE` turns it on")
+    allowed = settings.remotes.get(remote)
+    if allowed is None:
+        named = ", ".join(sorted(settings.remotes))
+        raise Refused(f"memory does not go to {remote}", f"it goes to {named}; `rekal share REMOTE` adds one")
+    present = sender.repo.ask("remote", "get-url", "--push", remote)
+    if present != allowed or (url is not None and url != present):
+        raise Refused(f"{remote} is not where it was when sharing was turned on", f"`rekal share {remote}` confirms it")
+    return Destination(remote, allowed)
+
+
+def preview(sender: Sender, to: Destination, pushed: Mapping[str, str] | None = None) -> Outgoing:
+    """What a push to ``to`` would send now, and what it would hold back. Changes nothing."""
+    mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
+    with open_ledger(sender.layout.data, read_only=True, wait=30.0) as ledger:
+        return export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber)
+
+
+def push(
+    sender: Sender, to: Destination, *, pushed: Mapping[str, str] | None = None, seconds: float = PUSH_SECONDS
+) -> Pushed:
+    """Publish what may leave and send this clone's ref to ``to``.
+
+    ``pushed`` is what the user's own push writes there. Raises :class:`GitError` when git does not manage it in time;
+    what was published locally then leaves with the next push.
+    """
+    until = time.monotonic() + seconds
+    with exclusive(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
+        mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
+        with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
+            outgoing = export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber)
+            ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
+        published, size = _publish(sender.repo, ref, outgoing)
+        with (
+            exclusive(sender.layout.lock, wait=seconds, purpose="marking what left"),
+            open_ledger(sender.layout.data, read_only=False, wait=seconds) as ledger,
+            ledger.transaction(),
+        ):
+            export.remember_verdicts(ledger, mainline, outgoing.verdicts)
+            if published:
+                outbox.mark(ledger, outgoing.marks, published.tip)
+        sent = _send(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
+        if sent:
+            _record(sender, ref, to, outgoing, size)
+    notes = [published.note] if published and published.note else []
+    left = bool(outgoing.held)
+    if not left:
+        (sender.layout.run / MARKER).unlink(missing_ok=True)
+    return Pushed(
+        to.name, ref.name, len(outgoing.checkpoints), len(outgoing.sessions), size, outgoing.held, notes, sent, left
+    )
+
+
+def _publish(repo: Repo, ref: OwnRef, outgoing: Outgoing) -> tuple[Published | None, int]:
+    if outgoing.empty:
+        return None, 0
+    segments = list(encode(outgoing.records))
+    subject = f"rekal: {len(outgoing.checkpoints)} checkpoints, {len(outgoing.sessions)} sessions"
+    return publish(repo, ref, segments, subject), sum(len(s.data) for s in segments)
+
+
+def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> bool:
+    """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns whether anything was sent."""
+    tip = tip_of(sender.repo, ref.name)
+    seen = _seen(ref, to)
+    if tip is None or (not always and tip_of(sender.repo, seen) == tip):
+        return False
+    arguments = ("push", "--quiet", "--no-verify", "--no-follow-tags", "--porcelain", to.name, f"{ref.name}:{ref.name}")
+    sender.repo.run(
+        "-c", "core.askPass=true", "-c", "push.recurseSubmodules=no", *arguments, timeout=seconds, env=_QUIET
+    )
+    # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
+    sender.repo.run("update-ref", seen, tip)
+    return True
+
+
+def _seen(ref: OwnRef, to: Destination) -> str:
+    return f"refs/rekal-pushed/{to.name}/{ref.name.removeprefix('refs/')}"
+
+
+def _record(sender: Sender, ref: OwnRef, to: Destination, outgoing: Outgoing, size: int) -> None:
+    tip = tip_of(sender.repo, ref.name) or ""
+    now = datetime.now(UTC)
+    entry = outbox.Push(ref.name, tip, to.name, to.url, now, len(outgoing.checkpoints), len(outgoing.sessions), size)
+    with (
+        exclusive(sender.layout.lock, wait=30.0, purpose="recording a push"),
+        open_ledger(sender.layout.data, read_only=False, wait=30.0) as ledger,
+        ledger.transaction(),
+    ):
+        outbox.record_push(ledger, entry)
+
+
+def parse_pushed(lines: Sequence[str]) -> dict[str, str]:
+    """What git tells a pre-push hook: the remote's refs and the commits they become. Deletions are left out."""
+    out = {}
+    for line in lines:
+        parts = line.split()
+        if len(parts) == 4 and set(parts[1]) != {"0"}:
+            out[parts[2]] = parts[1]
+    return out
+
+
+def in_hook(sender: Sender, remote: str, url: str, lines: Sequence[str]) -> str:
+    """The pre-push hook: send what may leave within :data:`HOOK_SECONDS`. Returns a line for stderr, or nothing.
+
+    A remote that memory does not go to is the normal case of a second remote, said once in one line.
+    """
+    try:
+        to = destination(sender, remote, url)
+        done = push(sender, to, pushed=parse_pushed(lines), seconds=HOOK_SECONDS)
+    except Refused as error:
+        return str(error)
+    except GitError as error:
+        return f"memory was not sent ({error.message}); it goes with the next push"
+    return "; ".join(done.notes)
