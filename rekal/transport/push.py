@@ -131,15 +131,14 @@ def _publish(repo: Repo, ref: OwnRef, outgoing: Outgoing) -> tuple[Published | N
 
 
 def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> bool:
-    """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns whether anything was sent."""
+    """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns whether it was sent."""
     tip = tip_of(sender.repo, ref.name)
     seen = _seen(ref, to)
     if tip is None or (not always and tip_of(sender.repo, seen) == tip):
         return False
     arguments = ("push", "--quiet", "--no-verify", "--no-follow-tags", "--porcelain", to.name, f"{ref.name}:{ref.name}")
-    sender.repo.run(
-        "-c", "core.askPass=true", "-c", "push.recurseSubmodules=no", *arguments, timeout=seconds, env=_QUIET
-    )
+    quiet = sender.repo.quiet_environment()
+    sender.repo.run("-c", "push.recurseSubmodules=no", *arguments, timeout=seconds, env=quiet)
     # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
     sender.repo.run("update-ref", seen, tip)
     return True
