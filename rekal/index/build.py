@@ -161,7 +161,8 @@ def replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
     """
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
-        with _damage_named(index_path):
+        # In a new file a missing table is a mistake of ours, in a copy it is damage.
+        with _damage_named(index_path) if copy else translated(index_path):
             if copy:
                 shutil.copyfile(index_path, building)
             else:

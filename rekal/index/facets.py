@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rekal.index.writer import Doc
-from rekal.store.columns import insert
+from rekal.index.writer import Doc, insert_rows
+from rekal.store.columns import record
 from rekal.store.connect import Connection
 
 _LONGEST_STEERING = 400
@@ -31,37 +31,35 @@ _CHANGED = """
     UNION SELECT session_id FROM rewrites r JOIN became ON old_sha = sha
         JOIN checkpoints c ON git_sha = root JOIN checkpoint_sessions ON checkpoint_id = c.id WHERE r.pos > $after"""
 
+# Several small statements: planning one that joins all of this takes 30 ms, twice what these take together.
+_HEADS = """
+    SELECT id, agent, actor, agent_type, author_name, author_email, origin, parent_id, branch, title, description,
+        count(seq), count(seq) FILTER (role IN ('human', 'steering')),
+        coalesce(any_value(started_at), min(occurred_at)), coalesce(max(occurred_at), any_value(started_at))
+    FROM sessions LEFT JOIN turns ON session_id = id WHERE list_contains($ids, id)
+    GROUP BY ALL ORDER BY id"""
+_STEERING = """
+    SELECT session_id, list(content ORDER BY seq) FROM turns
+    WHERE role = 'steering' AND list_contains($ids, session_id) GROUP BY session_id"""
+_CALLS = """
+    SELECT session_id, list(DISTINCT path), list(DISTINCT command) FROM tool_calls
+    WHERE list_contains($ids, session_id) GROUP BY session_id"""
+_CHANGED_FILES = """
+    SELECT session_id, list(DISTINCT path) FROM checkpoint_sessions JOIN files_touched USING (checkpoint_id)
+    WHERE list_contains($ids, session_id) GROUP BY session_id"""
 # A commit that was amended, rebased or squashed is found by its old and by its new name.
-_FACETS = """
+_COMMITS = """
     WITH RECURSIVE became(root, sha) AS (
         SELECT git_sha, git_sha FROM checkpoints
-        UNION SELECT root, new_sha FROM became JOIN rewrites ON old_sha = sha),
-    wanted AS (SELECT * FROM sessions WHERE list_contains($ids, id)),
-    said AS (
-        SELECT session_id, count(*) AS turns, count(*) FILTER (role IN ('human', 'steering')) AS human_turns,
-            min(occurred_at) AS first_at, max(occurred_at) AS last_at,
-            list(content ORDER BY seq) FILTER (role = 'steering') AS steering
-        FROM turns SEMI JOIN wanted ON session_id = wanted.id GROUP BY session_id),
-    did AS (
-        SELECT session_id, list(DISTINCT path) AS paths, list(DISTINCT command) AS commands
-        FROM tool_calls SEMI JOIN wanted ON session_id = wanted.id GROUP BY session_id),
-    led AS (
-        SELECT session_id, list(DISTINCT sha) AS commits, list(DISTINCT subject) AS subjects,
-            list(DISTINCT c.branch) AS branches
-        FROM checkpoint_sessions SEMI JOIN wanted ON session_id = wanted.id
-        JOIN checkpoints c ON c.id = checkpoint_id JOIN became ON root = git_sha GROUP BY session_id),
-    changed AS (
-        SELECT session_id, list(DISTINCT path) AS paths
-        FROM checkpoint_sessions SEMI JOIN wanted ON session_id = wanted.id JOIN files_touched USING (checkpoint_id)
-        GROUP BY session_id)
-    SELECT id, agent, actor, agent_type, author_name, author_email, origin, parent_id, branch, title, description,
-        coalesce(turns, 0), coalesce(human_turns, 0), coalesce(started_at, first_at), coalesce(last_at, started_at),
-        list_sort(list_distinct(coalesce(branches, []) || [branch])), list_sort(list_distinct(coalesce(commits, []))),
-        list_sort(list_distinct(coalesce(subjects, []))),
-        list_sort(list_distinct(coalesce(did.paths, []) || coalesce(changed.paths, []))),
-        list_sort(list_distinct(coalesce(commands, []))), coalesce(steering, [])
-    FROM wanted LEFT JOIN said ON said.session_id = id LEFT JOIN did ON did.session_id = id
-    LEFT JOIN led ON led.session_id = id LEFT JOIN changed ON changed.session_id = id ORDER BY id"""
+        UNION SELECT root, new_sha FROM became JOIN rewrites ON old_sha = sha)
+    SELECT session_id, list(DISTINCT sha), list(DISTINCT subject), list(DISTINCT c.branch)
+    FROM checkpoint_sessions JOIN checkpoints c ON c.id = checkpoint_id JOIN became ON root = git_sha
+    WHERE list_contains($ids, session_id) GROUP BY session_id"""
+
+_FACETS_TYPES = (
+    *("INTEGER", *["VARCHAR"] * 10, "BOOLEAN", "INTEGER", "INTEGER", "TIMESTAMP", "TIMESTAMP"),
+    *["VARCHAR[]"] * 4,
+)
 
 
 class Facets(msgspec.Struct, frozen=True):
@@ -102,9 +100,26 @@ def changed_sessions(ledger: Connection, after: int) -> list[str]:
     return sorted(str(row[0]) for row in ledger.execute(_CHANGED, {"after": after}).fetchall())
 
 
+def _distinct(*lists: Sequence[str | None] | None) -> list[str]:
+    return sorted({value for values in lists for value in values or () if value})
+
+
 def read_facets(ledger: Connection, session_ids: Sequence[str]) -> list[Facets]:
     """Facets of the given sessions, ordered by id; sessions that the ledger does not have are left out."""
-    return [Facets(*row) for row in ledger.execute(_FACETS, {"ids": list(session_ids)}).fetchall()]
+
+    def by_session(sql: str) -> dict[str, tuple[list[str], ...]]:
+        return {str(row[0]): row[1:] for row in ledger.execute(sql, {"ids": list(session_ids)}).fetchall()}
+
+    steering, calls, changed, commits = map(by_session, (_STEERING, _CALLS, _CHANGED_FILES, _COMMITS))
+    rows = []
+    for head in ledger.execute(_HEADS, {"ids": list(session_ids)}).fetchall():
+        session_id, branch = head[0], head[8]
+        paths, commands = calls.get(session_id, ([], []))
+        shas, subjects, branches = commits.get(session_id, ([], [], []))
+        (files,), (said,) = changed.get(session_id, ([],)), steering.get(session_id, ([],))
+        lists = (_distinct(branches, [branch]), _distinct(shas), _distinct(subjects), _distinct(paths, files))
+        rows.append(record(Facets, (*head, *lists, _distinct(commands), said)))
+    return rows
 
 
 def write_facets(index: Connection, rows: Sequence[Facets], ordinals: dict[str, int]) -> list[Doc]:
@@ -112,8 +127,9 @@ def write_facets(index: Connection, rows: Sequence[Facets], ordinals: dict[str, 
     gone = [ordinals[row.session_id] for row in rows]
     for table in ("facets", "session_files"):
         index.execute(f"DELETE FROM {table} WHERE session_ord IN (SELECT unnest(?::INTEGER[]))", [gone])
-    insert(index, "facets", [_row(row, ordinals[row.session_id]) for row in rows])
-    insert(index, "session_files", [(ordinals[row.session_id], path) for row in rows for path in row.files])
+    insert_rows(index, "facets", _FACETS_TYPES, [_row(row, ordinals[row.session_id]) for row in rows])
+    files = [(ordinals[row.session_id], path) for row in rows for path in row.files]
+    insert_rows(index, "session_files", ("INTEGER", "VARCHAR"), files)
     return [Doc("facet", row.text(), session_ord=ordinals[row.session_id], session_id=row.session_id) for row in rows]
 
 
@@ -136,4 +152,4 @@ def read_opened(ledger: Connection) -> list[tuple[object, ...]]:
 def write_opened(index: Connection, rows: Sequence[tuple[object, ...]]) -> None:
     """Replace what the index knows of :func:`read_opened`."""
     index.execute("DELETE FROM opened")
-    insert(index, "opened", rows)
+    insert_rows(index, "opened", ("VARCHAR", "INTEGER", "INTEGER", "VARCHAR"), rows)

@@ -79,6 +79,7 @@ def stem(word: str) -> str:
     return _stemmer()(word)
 
 
+@cache
 def analysis_id() -> str:
     """Names everything the terms depend on: an index built under another id must be built again."""
     stemmer = importlib.metadata.version("snowballstemmer")

@@ -141,10 +141,19 @@ def _term_ids(con: Connection, terms: list[str]) -> Ints:
 def _known_term_ids(con: Connection, terms: list[str]) -> Ints:
     found = np.full(len(terms), -1, np.int32)
     con.register("batch", {"place": np.arange(len(terms)), "term": _objects(terms, len(terms))})
-    known = con.execute("SELECT place, term_id FROM batch JOIN terms USING (term)").fetchnumpy()
+    known = con.execute(
+        """SELECT place, term_id FROM (SELECT place, md5_number_lower(term) AS key FROM batch) JOIN terms USING (key)"""
+    ).fetchnumpy()
     con.unregister("batch")
     found[known["place"]] = known["term_id"]
     return found
+
+
+def insert_rows(con: Connection, table: str, types: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
+    """Append a few rows, with lists in them or not; ``types`` are those of the columns, in order."""
+    if rows:
+        columns = ", ".join(f"unnest(?::{kind}[])" for kind in types)
+        con.execute(f"INSERT INTO {table} SELECT {columns}", [list(column) for column in zip(*rows, strict=True)])
 
 
 def remove_docs(con: Connection, kind: Kind, where: str, values: Sequence[object] = ()) -> int:
