@@ -88,7 +88,7 @@ def test_every_recording_is_captured_once_and_without_an_exception(rekal: Rekal,
     placed = _place(rekal, source, sorted(source.rglob("*.jsonl")))
     assert len(placed.files) > 50
     _check(placed)
-    (row,) = rekal("query", "--json", "SELECT sum(skipped_bytes)::BIGINT FROM source_state").json["rows"]
+    (row,) = rekal("query", "--json", "SELECT sum(skipped_bytes)::BIGINT FROM source_state WHERE belongs").json["rows"]
     (claude,) = rekal("status", "--json").json["sources"]
     assert claude["skipped_bytes"] == row[0] > 0
     assert claude["unreadable"] == 0
