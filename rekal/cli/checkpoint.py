@@ -13,6 +13,7 @@ from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
 from rekal.cli.indexing import refresh_index
 from rekal.cli.output import emit_json, json_option
+from rekal.cli.sharing import note_unsent
 from rekal.errors import Refused
 
 _EVERYTHING = timedelta(days=36500)
@@ -45,6 +46,7 @@ def command(everything: bool, since: str | None, as_json: bool) -> None:
         raise Refused("capturing is switched off by the settings", f"set `enabled: true` in {files}")
     age = parse_age(since) if since else (_EVERYTHING if everything else None)
     captured = _capture(app, age)
+    note_unsent(app, captured)
     refresh_index(app)
     answer = CheckpointAnswer(
         captured.sessions,

@@ -9,6 +9,7 @@ import msgspec
 
 from rekal.cli.app import here
 from rekal.cli.output import emit_json, json_option
+from rekal.cli.sharing import forget_sharing
 from rekal.errors import FOUND, REFUSED, StoreUnwritable
 from rekal.install import Removed, uninstall
 from rekal.store.locks import exclusive
@@ -23,11 +24,12 @@ class CleanAnswer(msgspec.Struct, frozen=True):
 
 @click.command("clean")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--refs", "with_refs", is_flag=True, help="Also delete the local ref that this clone shared memory on.")
 @json_option
-def command(yes: bool, as_json: bool) -> int:
+def command(yes: bool, with_refs: bool, as_json: bool) -> int:
     """Leave the repository as it was before `rekal init`, byte for byte.
 
-    This removes the store: what was captured is gone unless it was shared.
+    This removes the store: what was captured is gone unless it was shared. What is on a remote stays there.
     """
     app = here()
     question = f"Remove {app.layout.directory} with everything captured, the hooks and the agents' lines?"
@@ -37,6 +39,7 @@ def command(yes: bool, as_json: bool) -> int:
         return REFUSED
     if app.layout.directory.is_dir():
         with exclusive(app.layout.lock, wait=30.0, purpose="clean"):
+            forget_sharing(app, own=with_refs)
             removed = uninstall(app.repo)
             _remove_store(app.layout.directory)
     else:

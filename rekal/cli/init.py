@@ -16,6 +16,7 @@ from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
 from rekal.cli.detach import start_worker
 from rekal.cli.output import emit_json, json_option
+from rekal.cli.sharing import start_sharing
 from rekal.errors import ConfigError
 from rekal.install import Installed, install
 from rekal.store.backfill import ask_for
@@ -47,9 +48,10 @@ class InitAnswer(msgspec.Struct, frozen=True):
 @click.command("init")
 @click.option("--agents", help="Write the instruction line for these agents (comma-separated) instead of those found.")
 @click.option("--backfill", default="90d", show_default=True, help="Import past transcripts of this age; 0 for none.")
+@click.option("--share", metavar="REMOTE", help="Let merged work travel to this remote, see `rekal share`.")
 @click.option("--hooks-only", is_flag=True, help="Leave CLAUDE.md, AGENTS.md and the like alone.")
 @json_option
-def command(agents: str | None, backfill: str, hooks_only: bool, as_json: bool) -> None:
+def command(agents: str | None, backfill: str, share: str | None, hooks_only: bool, as_json: bool) -> None:
     """Set rekal up in this repository: store, hooks, one line for the agents.
 
     Run it again at any time: it repairs and upgrades what it finds. `rekal clean` undoes all of it.
@@ -69,6 +71,8 @@ def command(agents: str | None, backfill: str, hooks_only: bool, as_json: bool) 
         pass  # opening creates the tables or brings them up to date
     if since is not None and fresh:
         ask_for(app.layout.run, since)
+    if share:
+        start_sharing(app, share, "full", None)
     if fresh and enabled:
         start_worker(app)
     answer = InitAnswer(str(app.layout.directory), fresh, chosen, installed, since if fresh else None)

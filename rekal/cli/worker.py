@@ -10,6 +10,7 @@ import click
 from rekal.capture.run import capture, wait_for_rebase
 from rekal.cli.app import App, here
 from rekal.cli.indexing import refresh_index
+from rekal.cli.sharing import note_unsent
 from rekal.errors import RekalError
 from rekal.store.backfill import asked_for, finished
 
@@ -32,6 +33,7 @@ def command() -> None:
         for one in captured.linked:
             if one.checkpoint is None and since is None:
                 log(app, f"commit {one.sha[:10]} has no session: {one.reason}")
+        note_unsent(app, captured)
         if since is not None:
             finished(app.layout.run)
         refresh_index(app)
