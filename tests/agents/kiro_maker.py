@@ -160,9 +160,11 @@ def said(role: str, text: str, message_id: str, execution: str | None = None) ->
     return item | ({"executionId": execution} if execution else {})
 
 
-def execution(home: Path, name: str, *actions: dict[str, Any], status: str = "succeed", cwd: str = "/w/app") -> Path:
+def execution(
+    home: Path, name: str, *actions: dict[str, Any], status: str = "succeed", cwd: str = "/w/app", start: int = T0
+) -> Path:
     folder = ide_folder(home) / hashlib.sha256(cwd.encode()).hexdigest()[:32] / "414d1636299d2b9e4ce7e17fb11f63e9"
-    value = {"executionId": name, "chatSessionId": "s1", "status": status, "startTime": T0, "actions": list(actions)}
+    value = {"executionId": name, "chatSessionId": "s1", "status": status, "startTime": start, "actions": list(actions)}
     return put(folder / f"file-{name}", value)
 
 

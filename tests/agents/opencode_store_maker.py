@@ -15,14 +15,14 @@ from rekal.model import Transcript
 T0 = 1_760_000_000_000
 
 SCHEMA = """
-CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL);
-CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text, directory text NOT NULL,
-  title text NOT NULL, version text, revert text, time_created integer NOT NULL, time_updated integer NOT NULL);
-CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
+CREATE TABLE IF NOT EXISTS project (id text PRIMARY KEY, worktree text NOT NULL);
+CREATE TABLE IF NOT EXISTS session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text,
+  directory text NOT NULL, title text NOT NULL, version text, revert text, time_created integer NOT NULL, time_updated integer NOT NULL);
+CREATE TABLE IF NOT EXISTS message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
   time_updated integer NOT NULL, data text NOT NULL);
-CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
+CREATE TABLE IF NOT EXISTS part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
   time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
-CREATE TABLE account (id text PRIMARY KEY, refresh_token text);
+CREATE TABLE IF NOT EXISTS account (id text PRIMARY KEY, refresh_token text);
 """
 
 
@@ -43,7 +43,7 @@ class Store:
         self.clock = T0
         with closing(sqlite3.connect(path)) as live, live:
             live.executescript("PRAGMA journal_mode=wal;" + SCHEMA)
-            live.execute("INSERT INTO project VALUES ('p1', '/w/app')")
+            live.execute("INSERT OR IGNORE INTO project VALUES ('p1', '/w/app')")
 
     def run(self, sql: str, *values: object) -> None:
         with closing(sqlite3.connect(self.path)) as live, live:

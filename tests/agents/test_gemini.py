@@ -16,43 +16,10 @@ from rekal.agents.gemini import ADAPTER
 from rekal.errors import SourceError
 from rekal.model import Transcript
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
+from tests.agents.gemini_maker import META, SESSION, Json, call, document, message, model, user, write
 from tests.agents.pieces import check_pieces, flat, keep, only, read, said, source_of, write_lines
 
-Json = dict[str, Any]
-SESSION = "c0ffee00-0000-4000-8000-000000000001"
 ROOT = Path("/w/app")
-META: Json = {"sessionId": SESSION, "projectHash": "h", "startTime": "2026-05-01T10:00:00.000Z", "kind": "main"}
-
-
-def message(key: str, kind: str, content: Any, **more: Any) -> Json:
-    return {"id": key, "timestamp": "2026-05-01T10:00:01.000Z", "type": kind, "content": content, **more}
-
-
-def user(key: str, words: str, **more: Any) -> Json:
-    return message(key, "user", [{"text": words}], **more)
-
-
-def model(key: str, words: str, *calls: Json) -> Json:
-    return message(key, "gemini", words, model="model-a", thoughts=[], **({"toolCalls": list(calls)} if calls else {}))
-
-
-def call(key: str, name: str, args: Json, status: str | None = "success", output: str | None = "fine") -> Json:
-    made: Json = {"id": key, "name": name, "args": args, "timestamp": "2026-05-01T10:00:02.000Z"}
-    if status is not None:
-        kind = "error" if status == "error" else "output"
-        made["status"] = status
-        made["result"] = [{"functionResponse": {"id": key, "name": name, "response": {kind: output}}}]
-    return made
-
-
-def document(*messages: Json, **more: Any) -> Json:
-    return {**META, "lastUpdated": "2026-05-01T10:09:00.000Z", "messages": list(messages), **more}
-
-
-def write(path: Path, value: Json) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=2), encoding="utf-8")
-    return path
 
 
 def parsed(tmp_path: Path, *messages: Json, **more: Any) -> Transcript:
