@@ -99,13 +99,20 @@ def by_prefix(
     other are all found. ``anywhere`` prefixes count even in the middle of a word.
     """
 
+    longest = max(map(len, hints))
+
     def find(text: str, hay: str) -> Iterator[Span]:
         head = compile_once(f"{'' if anywhere else START}(?P<prefix>{prefix}){body}*")
         part = compile_once(f"{body}+")
+        begun = done = 0
         for at in positions(hay, hints):
+            # A prefix within the last token ends with it: trying them all would cost the square of the token's length.
+            if begun <= at <= done - longest:
+                continue
             match = head.match(text, at)
             if match is None:
                 continue
+            begun, done = match.span()
             parts = _parts(text, match, part, least)
             token = "".join(text[start:end] for start, end in parts)
             size = len(token) - len(match["prefix"])

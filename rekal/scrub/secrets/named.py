@@ -23,11 +23,12 @@ HINTS = ("pass", "pwd", "secret", "token", "key", "auth")
 
 _BEFORE = re.compile(r"[A-Za-z0-9_\-]*\Z")
 _AFTER = re.compile(
-    r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?(?P<sep>[ \t]{0,4}(?:=>|:=|={1,3}|!={1,2}|:)[ \t]{0,4}|[ ])"""
+    r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?"""
+    r"""(?P<sep>[ \t]{0,4}(?:=>|:=|={1,3}|!={1,2}|:)[ \t]{0,4}|[ ])"""
 )
 _OPEN = re.compile(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
-_BARE = re.compile(r"""[^\s"'`\\<>\x00-\x1f]+""")
-_QUERY_BARE = re.compile(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]+""")
+_BARE = re.compile(r"""[^\s"'`\\<>\x00-\x1f]{1,512}""")
+_QUERY_BARE = re.compile(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]{1,512}""")
 _WORD = re.compile(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
 _PASSWORD = re.compile(
     r"(?:password|passwd|passphrase|passcode|pwd|(?:^|[_\-])pass)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new))?$"
