@@ -17,7 +17,7 @@ from rekal.scrub.secrets.kind import Span
 Finding = tuple[str, int, int]
 
 _MARKER = re.compile(r"\[redacted:[a-z0-9\-]+\]")
-# Replacing one finding can complete another's surroundings; three rounds were the most ever seen.
+# Replacing a finding or a home can complete another's surroundings; three rounds were the most ever seen.
 _MAX_ROUNDS = 8
 # The shortest finding with its surroundings, "pwd=abcd" or a home directory, is longer.
 _SHORTEST = 6
@@ -47,11 +47,12 @@ class Scrubber:
         forms = _forms(text)
         for _ in range(_MAX_ROUNDS):
             findings = self._findings(text, *forms)
-            if not findings:
+            cleaned = self._replace(text, findings) if findings else text
+            cleaned = self._homes.rewrite(cleaned, _forms(cleaned)[1] if findings else forms[1])
+            if cleaned == text:
                 break
-            text = self._replace(text, findings)
-            forms = _forms(text)
-        return self._homes.rewrite(text, forms[1])
+            text, forms = cleaned, _forms(cleaned)
+        return text
 
     def find(self, text: str) -> list[Finding]:
         """What must go, as (kind, start, end) in order and without overlaps; home directories are not listed."""
