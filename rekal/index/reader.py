@@ -236,6 +236,9 @@ _TEXT = """SELECT doc_id, kind::VARCHAR, text, session_id, seq, role::VARCHAR, k
 def open_index(path: Path, *, wait: float = 5.0) -> Iterator[IndexReader]:
     """Open index.db for reading and close it after.
 
+    Within one process, a second reader opened while a first is still open sees the first one's file, even when a
+    newer one has been renamed in: who keeps a reader closes it before opening the next.
+
     Raises :class:`StoreError` when there is none or another version made it, :class:`StoreDamaged` when it is no
     complete index; an update puts all three right.
     """
