@@ -3,7 +3,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench soak docs clean-venv
+# The wheel of llama-cpp-python is built once and kept here: it takes minutes and does not depend on us.
+WHEELS ?= $(HOME)/.cache/rekal-wheels
+LLAMA_FLAGS := -DGGML_NATIVE=OFF -DLLAVA_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF \
+	-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF
+
+.PHONY: demo test test-llama check bench soak docs
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -16,6 +21,12 @@ demo: $(STAMP)  ## A commit turns an agent's transcript into a recalled session,
 
 test: $(STAMP)  ## All tests
 	$(BIN)/python -m pytest -n 2 -m "not soak"
+
+test-llama: $(STAMP)  ## The embedding engines give the same vectors; builds llama-cpp-python once
+	ls $(WHEELS)/llama_cpp_python-*.whl >/dev/null 2>&1 || \
+		CMAKE_ARGS="$(LLAMA_FLAGS)" $(BIN)/python -m pip wheel --no-deps --wheel-dir $(WHEELS) 'llama-cpp-python>=0.3.16,<0.4'
+	$(BIN)/python -m pip install --quiet --find-links $(WHEELS) 'llama-cpp-python>=0.3.16,<0.4'
+	$(BIN)/python -m pytest -n 0 tests/embed
 
 check: $(STAMP)  ## Style, types, walls between rooms, fresh docs
 	$(BIN)/ruff check .
