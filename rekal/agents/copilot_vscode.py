@@ -13,7 +13,7 @@ from rekal.agents.copilot_chat import KINDS, replay, transcript, uri_path
 from rekal.agents.copilot_cli import NAME, parse_events
 from rekal.agents.fields import load_object, objects, read_object, text
 from rekal.agents.jsonl import Reader
-from rekal.agents.match import belongs
+from rekal.agents.match import concerns
 from rekal.errors import SourceError
 
 _PRODUCTS = ("Code", "Code - Insiders", "VSCodium")
@@ -30,9 +30,9 @@ class CopilotChat:
     name = NAME
 
     def discover(self, where: Where) -> Iterator[Source]:
-        """Yield the sessions of the workspaces that lie inside ``where.roots``."""
+        """Yield the sessions of the workspaces that lie inside ``where.roots`` or above."""
         for storage in _storages(where):
-            if any(belongs(folder, where.roots) for folder in _folders(storage / "workspace.json")):
+            if any(concerns(folder, where.roots) for folder in _folders(storage / "workspace.json")):
                 for path in _sessions(storage):
                     try:
                         stat = path.stat()

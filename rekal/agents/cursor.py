@@ -6,7 +6,6 @@ a transcript neither.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ from rekal.agents.cursor_bubbles import Telling
 from rekal.agents.cursor_cli import holds_messages, is_chat, read_chat
 from rekal.agents.cursor_ide import has_bubbles, list_composers, read_composers
 from rekal.agents.cursor_transcripts import read_transcript
-from rekal.agents.match import belongs
+from rekal.agents.match import common_folder, concerns
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
@@ -116,7 +115,7 @@ def _composers(database: Path, where: Where) -> Iterator[Source]:
 
     def wanted(composer: str, folder: str | None) -> bool:
         """Without a known folder only the bubbles can tell."""
-        return composer in ours or folder is None or belongs(folder, where.roots)
+        return composer in ours or folder is None or concerns(folder, where.roots)
 
     try:
         listed = list(list_composers(database, wanted))
@@ -189,8 +188,8 @@ def _in(transcript: Transcript, known: Iterable[str | None]) -> Transcript:
     """The transcript with what is known of its directory; failing all, where the files it touched lie."""
     cwds = dict.fromkeys([cwd for cwd in known if cwd] + list(transcript.cwds))
     if not cwds:
-        folders = [posixpath.dirname(call.path) for call in transcript.calls if call.path and call.path.startswith("/")]
-        cwds = dict.fromkeys([posixpath.commonpath(folders)] if folders else [])
+        folder = common_folder(call.path for call in transcript.calls)
+        cwds = dict.fromkeys([folder] if folder else [])
     return replace(transcript, cwds=tuple(cwds))
 
 

@@ -17,7 +17,7 @@ from rekal.agents.base import Where
 from rekal.agents.cursor_text import uri_path
 from rekal.agents.cursor_transcripts import FOLDER
 from rekal.agents.fields import load_object, objects, read_object
-from rekal.agents.match import belongs
+from rekal.agents.match import belongs, concerns, upwards
 from rekal.agents.sqlite import reading
 from rekal.errors import SourceError
 
@@ -77,13 +77,12 @@ def _existing(folder: Path, wanted: str) -> Iterator[str]:
 
 
 def may_concern(name: str, roots: tuple[Path, ...]) -> bool:
-    """Whether a project folder's name can stand for one of ``roots`` or a directory inside one."""
+    """Whether a project folder's name can stand for one of ``roots``, a directory inside one or one above."""
     wanted = folded(name)
-    encoded = [folded(str(root)) for root in roots]
-    if wanted in encoded:
+    if wanted in map(folded, upwards(roots)):
         return True
-    inside = [root for root in encoded if wanted.startswith(f"{root}-")]
-    return bool(inside) and any(belongs(found, roots) for found in candidates(name, ()))
+    inside = any(wanted.startswith(f"{folded(str(root))}-") for root in roots)
+    return inside and any(belongs(found, roots) for found in candidates(name, ()))
 
 
 def directory(name: str, roots: tuple[Path, ...], touched: Iterable[str]) -> str | None:
@@ -132,7 +131,7 @@ def workspaces(where: Where) -> Iterator[tuple[Path, str]]:
         for file in sorted((user / "workspaceStorage").glob("*/workspace.json")):
             database = file.with_name("state.vscdb")
             folder = workspace_of(database)
-            if folder and belongs(folder, where.roots) and database.is_file():
+            if folder and concerns(folder, where.roots) and database.is_file():
                 yield database, folder
 
 

@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.fields import load_object, mapping, read_object
 from rekal.agents.gemini_chat import Chat
 from rekal.agents.jsonl import Reader, Record
-from rekal.agents.match import belongs
+from rekal.agents.match import common_folder, concerns, upwards
 from rekal.errors import SourceError
 
 _CHATS = "chats"
@@ -31,11 +33,12 @@ class Gemini:
     name = "gemini"
 
     def discover(self, where: Where) -> Iterator[Source]:
-        """Yield the chats of the projects that lie inside ``where.roots``, sub-agents' after their parents'."""
+        """Yield the chats of the projects that may concern ``where.roots``, sub-agents' after their parents'."""
         names = _project_names(where)
         for project in _children(_home(where) / "tmp"):
             root = _project_root(project, names, where)
-            if root is None or not belongs(root, where.roots):
+            # Of a project known by its hash alone, the files that its chats touched tell.
+            if root is not None and not concerns(root, where.roots):
                 continue
             for path in _chats(project / _CHATS):
                 try:
@@ -62,6 +65,8 @@ class Gemini:
         project = path.parents[2] if parent is not None else path.parents[1]
         root = _project_root(project, _project_names(where), where) or _hashed_root(chat.meta, where)
         found = chat.transcript(self.name, path.stem, parent, (root,) if root is not None else ())
+        if not found.cwds and (folder := common_folder(call.path for call in found.calls)) is not None:
+            found = msgspec.structs.replace(found, cwds=(folder,))
         return Parsed(transcripts=(found,), skipped_bytes=skipped, drift=dict(chat.drift))
 
     def sniff(self, head: bytes) -> bool:
@@ -108,9 +113,9 @@ def _project_root(project: Path, names: dict[str, str], where: Where) -> str | N
 
 
 def _hashed_root(meta: Record, where: Where) -> str | None:
-    for root in where.roots:
-        if hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest() == meta.get("projectHash"):
-            return str(root)
+    for place in upwards(where.roots):
+        if hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest() == meta.get("projectHash"):
+            return place
     return None
 
 

@@ -17,7 +17,7 @@ from rekal.agents.fields import dig, read_object, text
 from rekal.agents.kiro_ide import execution_files, read_chat, read_session, session_files, workspace_hash
 from rekal.agents.kiro_log import flat_description, read_flat, read_shared, shared_description, workspace_paths
 from rekal.agents.kiro_sqlite import list_conversations, read_conversation, tell
-from rekal.agents.match import belongs
+from rekal.agents.match import concerns, upwards
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
@@ -45,7 +45,7 @@ class Kiro:
                 yield source
         sessions = _home(where) / "sessions"
         for path in sorted((sessions / "cli").glob("*.jsonl")):
-            if path.stem not in held and belongs(text(flat_description(path), "cwd") or "", where.roots):
+            if path.stem not in held and concerns(text(flat_description(path), "cwd") or "", where.roots):
                 yield _file(path, path.with_suffix(".json"))
         for path in sorted(sessions.glob("*/sess_*/messages.jsonl")):
             if _may_concern(path, where):
@@ -63,7 +63,7 @@ class Kiro:
                 return read_shared(source, resume, _bucket_root(source.path, where))
             return read_flat(source, resume)
         if source.path.suffix == ".chat":
-            roots = {workspace_hash(str(root)): str(root) for root in where.roots}
+            roots = {workspace_hash(root): root for root in upwards(where.roots)}
             return _one(read_chat(source.path, roots.get(source.path.parent.name)))
         value = read_object(source.path)
         native_id = text(value, "conversation_id")
@@ -153,7 +153,7 @@ def _file(path: Path, *others: Path, parent: str | None = None) -> Source:
 
 def _in_database(path: Path, where: Where) -> Iterator[Source]:
     try:
-        for one in list(list_conversations(path, lambda directory: belongs(directory, where.roots))):
+        for one in list(list_conversations(path, lambda directory: concerns(directory, where.roots))):
             yield Source(_NAME, f"{path}#{one.name}", path, one.size, one.updated)
     except SourceError:
         yield _file(path)
@@ -181,16 +181,16 @@ def _one(told: tuple[Transcript, dict[str, int]]) -> Parsed:
 
 
 def _bucket_root(path: Path, where: Where) -> str | None:
-    """The root whose hash names the folder that a shared log's session lies in."""
+    """The root, or directory above one, whose hash names the folder that a shared log's session lies in."""
     if len(path.parents) < 2:
         return None
-    digests = {hashlib.sha256(str(root).encode()).hexdigest()[:16]: str(root) for root in where.roots}
+    digests = {hashlib.sha256(root.encode()).hexdigest()[:16]: root for root in upwards(where.roots)}
     return digests.get(path.parents[1].name)
 
 
 def _may_concern(path: Path, where: Where) -> bool:
     paths = workspace_paths(shared_description(path))
-    return any(belongs(place, where.roots) for place in paths) or (not paths and _bucket_root(path, where) is not None)
+    return any(concerns(place, where.roots) for place in paths) or (not paths and _bucket_root(path, where) is not None)
 
 
 def _shared(path: Path) -> Source:
@@ -202,11 +202,11 @@ def _shared(path: Path) -> Source:
 
 def _ide_sessions(folder: Path, where: Where) -> Iterator[Source]:
     for file, directory in session_files(folder):
-        if belongs(directory, where.roots):
+        if concerns(directory, where.roots):
             # Executions grow while the session's own file stands still.
             yield _file(file, *execution_files(folder, directory))
-    for root in where.roots:
-        yield from (_file(path) for path in sorted((folder / workspace_hash(str(root))).glob("*.chat")))
+    for root in upwards(where.roots):
+        yield from (_file(path) for path in sorted((folder / workspace_hash(root)).glob("*.chat")))
 
 
 def _head(path: Path) -> bytes:

@@ -15,7 +15,7 @@ import posixpath
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 _DRIVE = re.compile(r"^(?:\\\\\?\\|//\?/)?([A-Za-z]):[\\/]")
@@ -74,6 +74,22 @@ def belongs(cwd: str, roots: Sequence[Path]) -> bool:
     """Whether ``cwd`` is one of ``roots`` or inside one. A relative ``cwd`` never is."""
     parts = _parts(cwd)
     return parts is not None and _below(parts, roots) is not None
+
+
+def concerns(directory: str, roots: Sequence[Path]) -> bool:
+    """Whether a session begun in ``directory`` may be about the repository: it lies inside a root or above one."""
+    return belongs(directory, roots) or any(belongs(str(root), (Path(directory),)) for root in roots)
+
+
+def upwards(roots: Sequence[Path]) -> list[str]:
+    """The roots and every directory above one, each once: where a session about the repository may have begun."""
+    return list(dict.fromkeys(str(place) for root in roots for place in (root, *root.parents)))
+
+
+def common_folder(paths: Iterable[str | None]) -> str | None:
+    """The deepest directory that holds all the absolute ones of ``paths``, for sessions that name no directory."""
+    folders = [posixpath.dirname(path) for path in paths if path and path.startswith("/")]
+    return posixpath.commonpath(folders) if folders else None
 
 
 def relative(path: str, cwd: str | None, roots: Sequence[Path]) -> str | None:

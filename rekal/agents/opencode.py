@@ -12,7 +12,7 @@ from time import time_ns
 
 from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.fields import read_object
-from rekal.agents.match import belongs
+from rekal.agents.match import concerns
 from rekal.agents.opencode_store import (
     Conversation,
     Listed,
@@ -109,7 +109,7 @@ def _in_database(path: Path, where: Where) -> Iterator[Source]:
 
 def _may_concern(listed: Listed, where: Where) -> bool:
     """Without a recorded directory only the messages can tell."""
-    return listed.directory is None or belongs(listed.directory, where.roots)
+    return listed.directory is None or concerns(listed.directory, where.roots)
 
 
 def _beside(file: Path, listed: Listed) -> str | None:

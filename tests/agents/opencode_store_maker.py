@@ -17,7 +17,8 @@ T0 = 1_760_000_000_000
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS project (id text PRIMARY KEY, worktree text NOT NULL);
 CREATE TABLE IF NOT EXISTS session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text,
-  directory text NOT NULL, title text NOT NULL, version text, revert text, time_created integer NOT NULL, time_updated integer NOT NULL);
+  directory text NOT NULL, title text NOT NULL, version text, revert text,
+  time_created integer NOT NULL, time_updated integer NOT NULL);
 CREATE TABLE IF NOT EXISTS message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
   time_updated integer NOT NULL, data text NOT NULL);
 CREATE TABLE IF NOT EXISTS part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,

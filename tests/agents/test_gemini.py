@@ -173,13 +173,25 @@ def test_projects_by_hash_and_by_name(tmp_path: Path) -> None:
     (projects(tmp_path) / "app-2/.project_root").write_text("/w/app2\n", encoding="utf-8")
     (projects(tmp_path) / "inner/.project_root").write_text("/w/app/inner", encoding="utf-8")
     write(tmp_path / ".gemini/projects.json", {"projects": {"/w/app": "app", "/w/elsewhere": "unknown"}})
-    assert found(tmp_path) == [f"{name}/chats/session-1.json" for name in sorted((hashed, "app", "inner"))]
-    assert found(tmp_path, Path("/w/app2")) == [f"{name}/chats/session-1.json" for name in sorted((other, "app-2"))]
+    # A hash that is no root's may be that of a directory inside one: what the chats touched tells.
+    wanted = sorted((hashed, other, "app", "inner"))
+    assert found(tmp_path) == [f"{name}/chats/session-1.json" for name in wanted]
+    wanted = sorted((hashed, other, "app-2"))
+    assert found(tmp_path, Path("/w/app2")) == [f"{name}/chats/session-1.json" for name in wanted]
     assert not list(ADAPTER.discover(Where(tmp_path / "none", (ROOT,))))
     assert list(ADAPTER.discover(Where(tmp_path / "none", (ROOT,), {"GEMINI_CLI_HOME": str(tmp_path)})))
     where = Where(tmp_path, (ROOT,))
     cwds = {only(ADAPTER.parse(source, None, where)).cwds for source in ADAPTER.discover(where)}
-    assert cwds == {("/w/app",), ("/w/app/inner",)}
+    assert cwds == {("/w/app",), ("/w/app/inner",), ()}
+
+
+def test_a_project_known_by_its_hash_alone_is_where_its_files_are(tmp_path: Path) -> None:
+    edit = call("c1", "write_file", {"file_path": "/w/app/src/a.py", "content": "x"})
+    chat = projects(tmp_path) / hashlib.sha256(b"/w/app/src").hexdigest() / "chats/session-1.json"
+    write(chat, document(user("m1", "go"), model("m2", "Going.", edit)))
+    where = Where(tmp_path, (ROOT,))
+    (source,) = ADAPTER.discover(where)
+    assert only(ADAPTER.parse(source, None, where)).cwds == ("/w/app/src",)
 
 
 def test_sub_agents(tmp_path: Path) -> None:

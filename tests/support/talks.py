@@ -19,9 +19,8 @@ from tests.agents.pieces import write_lines
 from tests.support.claude import ClaudeSession
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-"""When every conversation begins; its n-th round is n rounds later."""
-
-ROUND = timedelta(minutes=10)
+"""When every conversation begins; its n-th round is ten minutes times n later."""
+_ROUND = timedelta(minutes=10)
 Json = dict[str, Any]
 
 
@@ -50,7 +49,7 @@ class Talk(msgspec.Struct, frozen=True):
 
 def moment(place: int, second: int = 0) -> datetime:
     """A second of the n-th round."""
-    return START + place * ROUND + timedelta(seconds=second)
+    return START + place * _ROUND + timedelta(seconds=second)
 
 
 def _iso(place: int, second: int = 0) -> str:
@@ -108,8 +107,7 @@ def copilot_vscode(talk: Talk) -> None:
     for place, one in enumerate(talk.rounds):
         arguments = json.dumps({"filePath": str(one.path), "content": one.text})
         rounds = [copilot_log.turn(copilot_log.made(f"{talk.name}-{place}", "create_file", arguments))]
-        answer = {"value": one.answered}
-        asked = copilot_log.asked(f"{talk.name}-{place}", one.asked, answer, rounds=rounds)
+        asked = copilot_log.asked(f"{talk.name}-{place}", one.asked, {"value": one.answered}, rounds=rounds)
         requests.append({**asked, "timestamp": _ms(place)})
     storage = talk.home / ".config/Code/User/workspaceStorage" / hashlib.md5(str(talk.cwd).encode()).hexdigest()
     state = copilot_log.state(*requests, sessionId=talk.id, creationDate=_ms(0))
@@ -260,8 +258,7 @@ def opencode_database(talk: Talk) -> None:
         key, said = f"{talk.name}-{place}", shop.said
         write = shop.tool("write", key, {"filePath": str(one.path), "content": one.text})
         store.message(f"ses_{talk.id}", f"{key}-a", "user", said(one.asked))
-        cwd = {"cwd": str(talk.cwd), "root": str(talk.cwd)}
-        store.message(f"ses_{talk.id}", f"{key}-b", "assistant", said(one.answered), write, path=cwd)
+        store.message(f"ses_{talk.id}", f"{key}-b", "assistant", said(one.answered), write, path={"cwd": str(talk.cwd)})
 
 
 def opencode_tree(talk: Talk) -> None:
@@ -275,8 +272,8 @@ def opencode_tree(talk: Talk) -> None:
         ]
         for head in heads:
             kiro.put(storage / "message" / sid / f"{head['id']}.json", {**head, "sessionID": sid})
-        parts = ((user, "1", shop.said(one.asked)), (agent, "2", shop.said(one.answered)))
-        for message, number, part in (*parts, (agent, "3", write)):
+        parts = ((user, shop.said(one.asked)), (agent, shop.said(one.answered)), (agent, write))
+        for number, (message, part) in enumerate(parts):
             name = f"{message}-{number}"
             kiro.put(storage / "part" / message / f"{name}.json", {"id": name, "messageID": message, **part})
     info = {"id": sid, "projectID": "p1", "directory": str(talk.cwd), "title": "Tree"}
