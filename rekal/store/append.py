@@ -2,8 +2,8 @@
 
 A turn's ``uid`` is the same in every copy of it. So the same transcript captured twice adds nothing, a grown one
 adds its tail, and a resumed or forked copy of a conversation adds only what was said after the two parted: the copy's
-session then names its origin in ``forked_from``. Whatever a tombstone names, by session, by turn or by the hash of
-its content, is left out.
+session then names its origin in ``forked_from``. Whatever a tombstone of this clone names, by session, turn, call or
+the hash of a content or path, is left out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rekal.ids import content_hash
 from rekal.model import Session, ToolCall, Turn
 from rekal.store.columns import insert, naive
 from rekal.store.connect import Connection
+from rekal.store.forgotten import Forgotten, forgotten_among, words_id
 
 _DELIVERED_WITHIN = 5
 
@@ -44,19 +45,24 @@ def append_session(con: Connection, session: Session, pos: int, now: datetime, *
     With ``keep_seq`` the numbers of turns and calls are taken as they are (an import: another clone gave them);
     otherwise new turns are numbered after those already stored.
     """
-    if _forgotten(con, [session.id]):
+    gone = _gone(con, session)
+    if session.id in gone:
         return Appended(session.id)
     known = _known(con, "turns", session.id, [turn.uid for turn in session.turns])
-    fresh = _fresh_turns(con, session, known)
+    fresh = _fresh_turns(con, session, known, gone)
     known_calls = _known(con, "tool_calls", session.id, [call.uid for call in session.tool_calls])
-    calls = [c for c in session.tool_calls if c.uid not in known_calls.here and c.uid not in known_calls.elsewhere]
+    calls = [
+        c
+        for c in session.tool_calls
+        if c.uid not in known_calls.here and c.uid not in known_calls.elsewhere and not gone.call(c)
+    ]
     stored = _stored(con, session.id)
     if not fresh and not calls:
         return Appended(session.id, last_seq=stored[0])
     next_turn, next_call = (0, 0) if keep_seq else (stored[0] + 1, stored[1] + 1)
     turns = fresh if keep_seq else [_renumber(turn, next_turn + i) for i, turn in enumerate(fresh)]
     if not _exists(con, session.id):
-        _insert_head(con, session, known, pos, now)
+        _insert_head(con, gone.without_words(session), known, pos, now)
     _insert_turns(con, session.id, turns, pos, now)
     place = _places(session, known, fresh, turns, stored[0])
     renumbered = [
@@ -68,9 +74,13 @@ def append_session(con: Connection, session: Session, pos: int, now: datetime, *
     return Appended(session.id, len(turns), len(calls), last)
 
 
-def _forgotten(con: Connection, targets: Sequence[str]) -> set[str]:
-    rows = con.execute("SELECT target FROM tombstones WHERE list_contains(?::VARCHAR[], target)", [list(targets)])
-    return {str(row[0]) for row in rows.fetchall()}
+def _gone(con: Connection, session: Session) -> Forgotten:
+    """What of this session was forgotten here; hashes are only taken where there is anything to compare them with."""
+    if con.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is None:
+        return Forgotten(())
+    uids = [turn.uid for turn in session.turns] + [call.uid for call in session.tool_calls]
+    texts = {*(turn.content for turn in session.turns), *(call.path for call in session.tool_calls if call.path)}
+    return forgotten_among(con, [session.id, words_id(session.id), *uids, *map(content_hash, texts)])
 
 
 def _known(con: Connection, table: str, session_id: str, uids: Sequence[str]) -> _Known:
@@ -84,10 +94,8 @@ def _known(con: Connection, table: str, session_id: str, uids: Sequence[str]) ->
     return _Known(here, {str(uid): str(owner) for uid, owner, _ in rows if owner != session_id and uid not in here})
 
 
-def _fresh_turns(con: Connection, session: Session, known: _Known) -> list[Turn]:
+def _fresh_turns(con: Connection, session: Session, known: _Known, gone: Forgotten) -> list[Turn]:
     """Turns not stored yet, each once, none forgotten, none that only repeats what was typed while the agent worked."""
-    hashes = {turn.uid: content_hash(turn.content) for turn in session.turns}
-    gone = _forgotten(con, [*hashes, *hashes.values()])
     steering = _steering(con, session)
     seen: set[str] = set()
     fresh = []
@@ -96,7 +104,7 @@ def _fresh_turns(con: Connection, session: Session, known: _Known) -> list[Turn]
         if turn.uid in seen or turn.uid in known.here or turn.uid in known.elsewhere or repeated:
             continue
         seen.add(turn.uid)
-        if turn.uid not in gone and hashes[turn.uid] not in gone:
+        if not gone.turn(turn):
             fresh.append(turn)
     return fresh
 
