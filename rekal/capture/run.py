@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from rekal.agents.base import Adapter, Source
-from rekal.capture import sweep
+from rekal.capture import copies, sweep
 from rekal.capture.facts import facts_reader
 from rekal.capture.link import CommitFacts, Linked, link
 from rekal.capture.rewrite import carry_over
@@ -84,10 +84,12 @@ def capture(
         # A HEAD that was looked at and has no session is looked at again when there is anything new to link it to.
         fresh_head = head if head and (known.head == "new" or (known.head == "uncovered" and todo)) else None
         plan = _plan(repo, job, spooled.events, since=since, head=fresh_head)
-        if not todo and plan == Plan():
-            spool.done(spooled.files)
-            return Captured(warnings=tuple(warnings))
-        captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
+        plan = _with_copies(layout, repo, spooled.events, plan, warnings)
+        captured = Captured(warnings=tuple(warnings))
+        if todo or plan != Plan():
+            captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
+        if _moved(spooled.events):
+            copies.looked(repo, layout.run)
         spool.done(spooled.files)
         return captured
 
@@ -139,6 +141,27 @@ def _plan(
     found.sort(key=lambda f: (f.commit.committed_at, shas.index(f.commit.sha)))
     recalls = tuple(event for event in events if isinstance(event, spool.RecallEvent))
     return Plan(tuple(found), rewrites, recalls, backfill=since is not None)
+
+
+def _moved(events: Sequence[spool.Event]) -> bool:
+    return any(isinstance(event, spool.CommitEvent | spool.MergeEvent) for event in events)
+
+
+def _with_copies(layout: Layout, repo: Repo, events: Sequence[spool.Event], plan: Plan, warnings: list[str]) -> Plan:
+    """The plan with the copies of older commits among what the events brought."""
+    if not _moved(events) or not layout.data.exists():
+        return plan
+    renamed = {rewrite.new_sha for rewrite in plan.rewrites}
+    announced = [event.sha for event in events if isinstance(event, spool.CommitEvent)]
+    coming = [copies.Change(f.commit.sha, f.patch_id) for f in plan.commits if f.patch_id]
+    try:
+        fresh = [sha for sha in copies.fresh_commits(repo, layout.run, announced) if sha not in renamed]
+        with open_ledger(layout.data, read_only=True) as ledger:
+            found = copies.find_copies(ledger.con, repo, fresh, coming)
+    except GitError as error:
+        warnings.append(f"commits were not compared with older ones: {error.message}")
+        return plan
+    return msgspec.structs.replace(plan, rewrites=(*plan.rewrites, *found))
 
 
 def _write(
@@ -195,6 +218,12 @@ def _finish(ledger: Ledger, repo: Repo, job: sweep.Job, plan: Plan, total: Captu
         if facts.commit.sha not in renamed
     ]
     carried = carry_over(ledger, plan.rewrites, facts_reader(repo, job)) if plan.rewrites else []
+    # What a commit without a session became may have one of its own.
+    linked += [
+        link(ledger, facts, job.author.email, backfill=plan.backfill)
+        for facts in plan.commits
+        if facts.commit.sha in renamed and not ledger.has_checkpoint(checkpoint_id(facts.commit.sha, job.author.email))
+    ]
     news = tuple(one for one in linked if one is not None)
     return msgspec.structs.replace(total, linked=news, carried=tuple(carried))
 

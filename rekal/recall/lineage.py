@@ -8,7 +8,7 @@ what the commit itself became later is asked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -17,7 +17,6 @@ from rekal.model import Evidence
 from rekal.store.connect import Connection
 
 _PATCHES = 200  # commits whose patch-id is computed for one question
-_TIMEOUT = 60.0
 
 
 class Led(msgspec.Struct, frozen=True):
@@ -60,7 +59,7 @@ def _recorded(con: Connection, shas: Sequence[str], from_: str, to: str) -> dict
 
 def _same_change(con: Connection, repo: Repo, shas: Sequence[str]) -> dict[str, list[Led]]:
     any_known = con.execute("SELECT 1 FROM checkpoints WHERE patch_id IS NOT NULL LIMIT 1").fetchone()
-    ours = patch_ids(repo, shas[:_PATCHES]) if any_known else {}
+    ours = repo.patch_ids(shas[:_PATCHES]) if any_known else {}
     if not ours:
         return {}
     rows = con.execute(
@@ -75,11 +74,3 @@ def _same_change(con: Connection, repo: Repo, shas: Sequence[str]) -> dict[str, 
         sha: [led for other in sorted(others[patch]) for led in known.get(other, ())] for sha, patch in ours.items()
     }
     return {sha: leds for sha, leds in found.items() if leds}
-
-
-def patch_ids(repo: Repo, shas: Sequence[str]) -> Mapping[str, str]:
-    """Patch-id by commit; merges and empty changes have none."""
-    names = "".join(f"{sha}\n" for sha in shas).encode()
-    patches = repo.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=names, timeout=_TIMEOUT)
-    out = repo.run("patch-id", "--stable", stdin=patches, timeout=_TIMEOUT)
-    return {sha: patch for patch, sha in (line.split() for line in out.splitlines())}
