@@ -22,6 +22,7 @@ from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
 from rekal.index import schema
 from rekal.index.facets import changed_sessions, read_facets, read_opened, write_facets, write_opened
 from rekal.index.text import analysis_id
+from rekal.index.vectors import write_chunks
 from rekal.index.writer import Doc, Writer, remove_docs
 from rekal.store.connect import Connection, connect, translated
 from rekal.store.ledger import Ledger
@@ -199,6 +200,7 @@ def _write(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
         remove_docs(con, "facet", "list_contains(?, session_ord)", [list(ordinals.values())])
     writer.add(write_facets(con, facets, ordinals))
     writer.flush()
+    write_chunks(con)
     write_opened(con, opened)
     _stamp(ledger, con)
     return turns

@@ -11,6 +11,8 @@ groups; later additions follow unordered.
 ``terms.key`` is half of the term's MD5: looking up a question's terms among half a million takes a tenth of the time by
 number.
 
+``chunks`` names, by half of its MD5, the text that the vector of a turn is made of (:mod:`rekal.index.vectors`).
+
 ``cooccurrence`` is a view: files that sessions touched together, always what ``session_files`` says.
 """
 
@@ -20,7 +22,7 @@ from typing import Literal
 
 from rekal.store.connect import Connection
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Kind = Literal["turn", "facet", "memory", "document", "knowledge"]
 KINDS: tuple[Kind, ...] = ("turn", "facet", "memory", "document", "knowledge")
@@ -48,6 +50,7 @@ _TABLES = (
         parent_id VARCHAR, branch VARCHAR, title VARCHAR, merged BOOLEAN, turns INTEGER NOT NULL,
         human_turns INTEGER NOT NULL, started_at TIMESTAMP, ended_at TIMESTAMP, branches VARCHAR[] NOT NULL,
         commits VARCHAR[] NOT NULL, files VARCHAR[] NOT NULL, commands VARCHAR[] NOT NULL)""",
+    "CREATE TABLE chunks (doc_id INTEGER NOT NULL, chunk UBIGINT NOT NULL)",
     "CREATE TABLE session_files (session_ord INTEGER NOT NULL, path VARCHAR NOT NULL)",
     f"""CREATE VIEW cooccurrence AS
         WITH narrow AS (

@@ -14,6 +14,7 @@ This directory is rekal's: memory for coding agents, kept with the repository.
 
   data.db     what was said and done, scrubbed of secrets; the only copy of it
   index.db    derived from data.db; `rekal index --full` builds it again
+  vectors/    derived by a model, kept when index.db is built again
   config.yml  optional settings, may be committed
   spool/      events waiting to be written
   run/        lock, log and other short-lived files
@@ -36,6 +37,11 @@ class Layout(msgspec.Struct, frozen=True):
     def index(self) -> Path:
         """The derived index."""
         return self.directory / "index.db"
+
+    @property
+    def vectors(self) -> Path:
+        """Vectors of turns, a file a model."""
+        return self.directory / "vectors"
 
     @property
     def config(self) -> Path:

@@ -1,0 +1,281 @@
+"""Vectors of turns, in a file a model beside index.db that outlives it.
+
+One vector a turn, of its first :data:`HEAD` characters: on real sessions that ranks and gates as well as all of the
+text, at two fifths of the cost, and the gate's weights are trained on just these. A vector is keyed by a hash of the
+text it was made of, so nothing is embedded twice: not a text said in two sessions, not after ``index --full``. The file
+is only ever appended to, since copying 14,000 vectors with every capture would cost more than the capture. Models
+never mix, because each has a file of its own.
+
+A file is a head of 512 bytes (:class:`_Head`), then records of an unsigned 64-bit key and ``dim`` float32, all
+little-endian. A record that a crash left incomplete is cut off by the next writer and not seen by readers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rekal.embed.base import Embedder, Vectors
+from rekal.errors import StoreDamaged, StoreUnwritable
+from rekal.index.reader import IndexReader, Ints, open_index
+from rekal.store.connect import Connection
+from rekal.store.locks import exclusive
+
+Keys = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+
+HEAD = 300  # characters
+BITE = 128  # texts embedded between two appends: a few seconds of one core
+
+_MAGIC = b"rekalvec"
+_HEAD = struct.Struct("<8sII496s")  # magic, version, dim, model id
+_VERSION = 1
+
+
+def write_chunks(con: Connection) -> None:
+    """Note for each turn added since the last call which text its vector is made of."""
+    con.execute(
+        f"""INSERT INTO chunks SELECT doc_id, md5_number_lower(left(text, {HEAD})) FROM docs
+            WHERE kind = 'turn' AND doc_id > (SELECT coalesce(max(doc_id), -1) FROM chunks) ORDER BY doc_id"""
+    )
+
+
+class VectorFile:
+    """The vectors of one model, mapped into memory as they were when the file was opened.
+
+    ``keys`` and ``matrix`` (float32 ``[n, dim]``, unit rows) are parallel.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises :class:`StoreDamaged` for a file that is none of ours, FileNotFoundError without one."""
+        self.path = path
+        with path.open("rb") as file:
+            self.model_id, self.dim = _read_head(file.read(_HEAD.size), path)
+            count = (os.fstat(file.fileno()).st_size - _HEAD.size) // _size(self.dim)
+            width = _size(self.dim) // 4
+            mapped = np.memmap(file, "<f4", "r", _HEAD.size, (count, width)) if count else np.zeros((0, width), "<f4")
+        # The key takes the first two columns; BLAS reads the others in place, whatever the distance between rows.
+        self.matrix: Vectors = np.asarray(mapped)[:, 2:]
+        self._mapped = np.asarray(mapped)
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    @cached_property
+    def keys(self) -> Keys:
+        return np.ascontiguousarray(self._mapped[:, :2]).view("<u8").ravel()
+
+
+def _size(dim: int) -> int:
+    return 8 + 4 * dim
+
+
+def _read_head(data: bytes, path: Path) -> tuple[str, int]:
+    if len(data) < _HEAD.size or not data.startswith(_MAGIC):
+        raise StoreDamaged(f"{path.name} is no file of vectors", f"remove {path}")
+    _, version, dim, name = _HEAD.unpack(data)
+    if version != _VERSION or not 0 < dim < 1 << 16:
+        raise StoreDamaged(f"{path.name} was made by another version of rekal", f"remove {path}")
+    return name.rstrip(b"\0").decode("utf-8", "replace"), dim
+
+
+def path_for(directory: Path, model_id: str) -> Path:
+    """Where the vectors of a model are kept."""
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", model_id)[:60].strip("-")
+    return directory / f"{readable}-{blake2b(model_id.encode(), digest_size=4).hexdigest()}.vec"
+
+
+def open_vectors(directory: Path, model_id: str) -> VectorFile | None:
+    """The vectors of a model; None when nothing has been embedded with it."""
+    try:
+        return VectorFile(path_for(directory, model_id))
+    except FileNotFoundError:
+        return None
+
+
+class Dense:
+    """What vectors say about the turns of an index. Keep it as long as both are open: joining them costs most."""
+
+    def __init__(self, reader: IndexReader, vectors: VectorFile) -> None:
+        self._reader, self._vectors = reader, vectors
+
+    @cached_property
+    def row(self) -> Ints:
+        """The row of ``vectors.matrix`` of each turn, by place; -1 without a vector."""
+        found = self._reader.columns("SELECT doc_id, chunk FROM chunks")
+        order = np.argsort(self._vectors.keys, kind="stable")
+        sorted_keys = self._vectors.keys[order]
+        at = np.searchsorted(sorted_keys, found["chunk"])
+        hit = at < len(order)
+        hit[hit] = sorted_keys[at[hit]] == found["chunk"][hit]
+        rows = np.full(len(self._reader.units("turn")), -1, np.int32)
+        rows[self._reader.units("turn").place[found["doc_id"][hit]]] = order[at[hit]]
+        return rows
+
+    @property
+    def share(self) -> float:
+        """How many of the turns have a vector, 0 to 1."""
+        return float((self.row >= 0).mean()) if len(self.row) else 1.0
+
+    def cosine(self, query: Vectors, allowed: NDArray[np.bool_] | None = None) -> Floats:
+        """Cosine of each turn with the unit vector ``query``, by place; 0 without a vector or where not allowed."""
+        known = self.row >= 0 if allowed is None else (self.row >= 0) & allowed
+        scores = np.zeros(len(self.row))
+        if len(self._vectors):
+            scores[known] = (self._vectors.matrix @ query)[self.row[known]]
+        return scores
+
+    @cached_property
+    def _spread(self) -> Floats:
+        """Length of the sum of each session's vectors, by session number."""
+        session = self._reader.units("turn").session
+        lengths = np.zeros(len(self._reader.sessions))
+        starts = np.flatnonzero(np.diff(session, prepend=-1))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(session)], strict=True):
+            rows = self.row[start:stop]
+            total = self._vectors.matrix[rows[rows >= 0]].sum(axis=0, dtype=np.float64)
+            lengths[session[start]] = np.sqrt(total @ total)
+        return lengths
+
+    def centroid(self, cosine: Floats) -> Floats:
+        """Cosine of each session's mean vector with the query that gave ``cosine`` (unfiltered), by session number."""
+        sums = np.bincount(self._reader.units("turn").session, cosine, minlength=len(self._reader.sessions))
+        scores: Floats = sums / np.maximum(self._spread, 1e-6)
+        return scores
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """Distinct texts of turns: how many there are, and how many of them have a vector."""
+
+    done: int
+    total: int
+
+
+def _have(directory: Path, model_id: str) -> Keys:
+    vectors = open_vectors(directory, model_id)
+    return vectors.keys if vectors is not None else np.empty(0, np.uint64)
+
+
+def progress(index_path: Path, directory: Path, model_id: str) -> Progress:
+    """How far embedding has come. Raises the errors of :func:`open_index`."""
+    with open_index(index_path) as reader:
+        wanted = np.unique(reader.columns("SELECT chunk FROM chunks")["chunk"])
+    return Progress(int(np.isin(wanted, _have(directory, model_id)).sum()), len(wanted))
+
+
+def fill(
+    index_path: Path,
+    directory: Path,
+    embedder: Embedder,
+    report: Callable[[Progress], None] = lambda progress: None,
+    more: Callable[[], bool] = lambda: True,
+) -> Progress:
+    """Embed what has no vector yet, what people said first and newest first, in bites that each are kept.
+
+    Stops when ``more`` says so; calling it again goes on. Raises :class:`StoreBusy` when another process is at it, and
+    EngineError.
+    """
+    with exclusive(directory / "filling.lock", wait=0, purpose="embedding"):
+        while True:
+            before = _identity(index_path)
+            keys, texts, now = _bite(index_path, directory, embedder.model_id)
+            report(now)
+            if not texts or not more():
+                return now
+            _append(directory, embedder.model_id, keys, embedder.embed_documents(texts), index_path, before)
+
+
+def _bite(index_path: Path, directory: Path, model_id: str) -> tuple[Keys, list[str], Progress]:
+    with open_index(index_path) as reader:
+        have = np.unique(_have(directory, model_id))
+        reader.con.register("have", {"chunk": have})
+        rows = reader.columns(
+            """SELECT chunk, min(doc_id) AS doc_id, max(role IN ('human', 'steering')) AS human, max(occurred_at) AS newest
+               FROM chunks JOIN docs USING (doc_id) ANTI JOIN have USING (chunk)
+               GROUP BY chunk ORDER BY human DESC, newest DESC NULLS LAST, chunk"""
+        )
+        reader.con.unregister("have")
+        total = reader.rows("SELECT count(DISTINCT chunk) FROM chunks")[0][0]
+        texts = [text.text[:HEAD] for text in reader.texts(rows["doc_id"][:BITE].tolist())]
+    return rows["chunk"][:BITE].astype(np.uint64), texts, Progress(total - len(rows["chunk"]), total)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
+
+
+def _append(
+    directory: Path, model_id: str, keys: Keys, vectors: Vectors, index_path: Path, before: tuple[int, int]
+) -> None:
+    with exclusive(directory / "lock", wait=10.0, purpose="storing vectors"):
+        if _identity(index_path) != before:
+            # Something may have been forgotten while it was being embedded.
+            kept = np.isin(keys, _chunk_keys(index_path))
+            keys, vectors = keys[kept], vectors[kept]
+        records = np.zeros(len(keys), _record(vectors.shape[1]))
+        records["key"], records["vec"] = keys, vectors
+        try:
+            _write(path_for(directory, model_id), model_id, vectors.shape[1], records.tobytes())
+        except OSError as error:
+            raise StoreUnwritable(f"vectors cannot be written ({error.strerror})", "free some space") from None
+
+
+def _record(dim: int) -> np.dtype[np.void]:
+    return np.dtype([("key", "<u8"), ("vec", "<f4", (dim,))])
+
+
+def _write(path: Path, model_id: str, dim: int, data: bytes) -> None:
+    if not path.exists() or path.stat().st_size < _HEAD.size:
+        path.write_bytes(_HEAD.pack(_MAGIC, _VERSION, dim, model_id.encode()[:496]))
+    with path.open("r+b") as file:
+        size = os.fstat(file.fileno()).st_size
+        whole = size - (size - _HEAD.size) % _size(dim)
+        file.truncate(whole)
+        file.seek(whole)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _chunk_keys(index_path: Path) -> Keys:
+    with open_index(index_path) as reader:
+        return reader.columns("SELECT DISTINCT chunk FROM chunks")["chunk"].astype(np.uint64)
+
+
+def prune(index_path: Path, directory: Path) -> int:
+    """Remove, for every model, the vectors of texts that the index no longer has; returns how many.
+
+    To be called after something was forgotten and the index built anew. Files are replaced, so a reader is not upset.
+    """
+    if not directory.is_dir():
+        return 0
+    gone = 0
+    with exclusive(directory / "lock", wait=10.0, purpose="removing vectors"):
+        keep = _chunk_keys(index_path)
+        for path in sorted(directory.glob("*.vec")):
+            gone += _prune(path, keep)
+    return gone
+
+
+def _prune(path: Path, keep: Keys) -> int:
+    vectors = VectorFile(path)
+    kept = np.isin(vectors.keys, keep)
+    if kept.all():
+        return 0
+    records = np.zeros(int(kept.sum()), _record(vectors.dim))
+    records["key"], records["vec"] = vectors.keys[kept], vectors.matrix[kept]
+    building = path.with_suffix(".building")
+    building.unlink(missing_ok=True)
+    _write(building, vectors.model_id, vectors.dim, records.tobytes())
+    building.replace(path)
+    return int((~kept).sum())
