@@ -14,6 +14,7 @@
     │   └── StoreUnwritable    4  read-only directory or full disk
     ├── GitError               4  git refused or timed out
     ├── SourceError            1  one transcript cannot be read
+    │   └── SourceBusy         1  it cannot be read just now
     ├── EngineError            1  the embedding engine or its model cannot be used
     └── Refused                5  a guard said no
 
@@ -93,7 +94,11 @@ class GitError(RekalError):
 
 
 class SourceError(RekalError):
-    """One transcript cannot be read; the others can."""
+    """One transcript cannot be read; the others can. It is tried again when it changes."""
+
+
+class SourceBusy(SourceError):
+    """One transcript cannot be read just now: locked, gone, or refused by the system. It is tried again next time."""
 
 
 class EngineError(RekalError):

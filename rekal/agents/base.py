@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from rekal.errors import SourceBusy
 from rekal.model import Transcript
 
 
@@ -67,6 +68,11 @@ class Parsed(msgspec.Struct, frozen=True):
     restarted: bool = False
 
 
+def refused(path: Path, error: OSError) -> SourceBusy:
+    """The one sentence for a file that the system does not let us read."""
+    return SourceBusy(f"{path} cannot be read ({error.strerror})")
+
+
 class Adapter(Protocol):
     """One agent's transcripts."""
 
@@ -77,7 +83,9 @@ class Adapter(Protocol):
         ...
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
-        """Read ``source``. Raises :class:`rekal.errors.SourceError` when nothing of it can be read."""
+        """Read ``source``. Raises :class:`rekal.errors.SourceError` when nothing of it can be read: it is tried again
+        when its revision moves, a :class:`rekal.errors.SourceBusy` by the next capture.
+        """
         ...
 
     def sniff(self, head: bytes) -> bool:

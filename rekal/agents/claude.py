@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rekal.agents.base import Adapter, Parsed, Resume, Source, Where
+from rekal.agents.base import Adapter, Parsed, Resume, Source, Where, refused
 from rekal.agents.claude_places import is_sub_agent, session_above, sources
 from rekal.agents.claude_records import Conversation
 from rekal.agents.claude_thread import AGENT, Thread, string
@@ -125,7 +125,7 @@ def _sidecar(path: Path) -> tuple[dict[str, Any], int]:
     except FileNotFoundError:
         return {}, 0
     except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}") from error
+        raise refused(path, error) from error
     try:
         return msgspec.json.decode(data, type=dict[str, Any]), 0
     except (msgspec.MsgspecError, ValueError, RecursionError):

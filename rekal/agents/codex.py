@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.base import Parsed, Resume, Source, Where, refused
 from rekal.agents.codex_rollout import Rollout, UserText
 from rekal.agents.fields import dig, mapping, number, objects, read_object, text
 from rekal.agents.jsonl import Reader, Record, fingerprint
@@ -74,7 +74,7 @@ class Codex:
                 file.seek(0)
                 return _parse_compressed(source.path, file, titles)
         except OSError as error:
-            raise SourceError(f"{source.path} cannot be read ({error.strerror})") from error
+            raise refused(source.path, error) from error
 
     def sniff(self, head: bytes) -> bool:
         """Whether ``head`` starts a roll-out, compressed or not."""

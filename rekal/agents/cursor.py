@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rekal.agents import cursor_places as places
 from rekal.agents import cursor_tabs as tabs
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.base import Parsed, Resume, Source, Where, refused
 from rekal.agents.cursor_bubbles import Telling
 from rekal.agents.cursor_cli import holds_messages, is_chat, read_chat
 from rekal.agents.cursor_ide import has_bubbles, list_composers, read_composers
@@ -159,7 +159,7 @@ def _is_database(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror})") from error
+        raise refused(path, error) from error
 
 
 def _parse_chat(source: Source, where: Where) -> Parsed:

@@ -9,7 +9,7 @@ from rekal.agents.fields import first_text, load_object, number, objects, text
 from rekal.agents.jsonl import Record
 from rekal.agents.sqlite import reading
 from rekal.agents.when import parse_time
-from rekal.errors import SourceError
+from rekal.errors import SourceBusy
 from rekal.model import RawTurn, Transcript
 
 _KEY = "workbench.panel.aichat.view.aichat.chatdata"
@@ -33,7 +33,7 @@ def read_tab(path: Path, tab_id: str) -> Transcript:
     """Read one tab. Raises SourceError when it is not there."""
     tab = next((tab for tab in read_tabs(path) if text(tab, "tabId") == tab_id), None)
     if tab is None:
-        raise SourceError(f"{path} no longer holds chat {tab_id}")
+        raise SourceBusy(f"{path} no longer holds chat {tab_id}")
     turns = []
     for bubble in objects(tab, "bubbles"):
         raw = first_text(bubble, "rawText", "text")

@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from rekal.agents.base import Parsed, Resume, Source
+from rekal.agents.base import Parsed, Resume, Source, refused
 from rekal.agents.cursor_text import answered, typed
 from rekal.agents.draft import Draft
 from rekal.agents.fields import dig, mapping, objects, text
@@ -145,7 +145,7 @@ def _read_text(path: Path) -> _Told:
     try:
         whole = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror})") from error
+        raise refused(path, error) from error
     heads = list(_BLOCK.finditer(whole))
     if not heads:
         raise SourceError(f"{path} is no transcript of Cursor")

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from rekal.agents.base import refused
 from rekal.agents.jsonl import Record, clean_tree
 from rekal.errors import SourceError
 
@@ -37,7 +38,7 @@ def read_object(path: Path) -> Record:
     try:
         value = load_object(path.read_bytes())
     except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror})") from error
+        raise refused(path, error) from error
     if value is None:
         raise SourceError(f"{path} holds no JSON object")
     return value

@@ -19,8 +19,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rekal.agents.base import Resume
-from rekal.errors import SourceError
+from rekal.agents.base import Resume, refused
 
 Record = dict[str, Any]
 
@@ -68,7 +67,7 @@ def fingerprint(path: Path, offset: int, read_to: int | None = None) -> str:
             file.seek(max(0, offset - _HASHED))
             digest.update(file.read(min(offset, _HASHED)))
     except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}") from error
+        raise refused(path, error) from error
     ahead = (read_to or offset) - offset
     return f"{digest.hexdigest()}+{ahead}" if ahead > 0 else digest.hexdigest()
 
@@ -151,7 +150,7 @@ class Reader:
         try:
             return self.path.stat().st_size
         except OSError as error:
-            raise SourceError(f"cannot read {self.path}: {error.strerror}") from error
+            raise refused(self.path, error) from error
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         try:
@@ -163,7 +162,7 @@ class Reader:
                     if not self._tail:
                         self.offset = begin + len(raw)
         except OSError as error:
-            raise SourceError(f"cannot read {self.path}: {error.strerror}") from error
+            raise refused(self.path, error) from error
 
     def _lines(self, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         begin = self.start

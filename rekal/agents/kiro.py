@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.base import Parsed, Resume, Source, Where, refused
 from rekal.agents.fields import dig, read_object, text
 from rekal.agents.kiro_ide import execution_files, read_chat, read_session, session_files, workspace_hash
 from rekal.agents.kiro_log import flat_description, read_flat, read_shared, shared_description, workspace_paths
@@ -214,7 +214,7 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(4096)
     except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror})") from error
+        raise refused(path, error) from error
 
 
 ADAPTER = Kiro()

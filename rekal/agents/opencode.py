@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import time_ns
 
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.base import Parsed, Resume, Source, Where, refused
 from rekal.agents.fields import read_object
 from rekal.agents.match import concerns
 from rekal.agents.opencode_store import (
@@ -121,7 +121,7 @@ def _read(source: Source) -> list[Conversation]:
         with source.path.open("rb") as file:
             magic = file.read(len(_MAGIC))
     except OSError as error:
-        raise SourceError(f"{source.path} cannot be read ({error.strerror})") from error
+        raise refused(source.path, error) from error
     if magic == _MAGIC:
         session_id = source.key.removeprefix(str(source.path)).removeprefix("#")
         return read_database(source.path, session_id or None)

@@ -13,7 +13,7 @@ import msgspec
 from rekal.agents.fields import dig, load_object, mapping, number, objects, read_object, text
 from rekal.agents.jsonl import Record
 from rekal.agents.sqlite import Database, Value, reading
-from rekal.errors import SourceError
+from rekal.errors import SourceBusy, SourceError
 
 TABLES = ("session", "message", "part", "project")
 _MAX_DEPTH = 32
@@ -95,7 +95,7 @@ def read_database(path: Path, session_id: str | None) -> list[Conversation]:
         where, values = (" WHERE s.id = ?", (session_id,)) if session_id is not None else ("", ())
         sessions = [_session(row) for row in database.rows(f"{query}{where} ORDER BY s.time_created, s.id", values)]
         if session_id is not None and not sessions:
-            raise SourceError(f"{path} no longer holds session {session_id}")
+            raise SourceBusy(f"{path} no longer holds session {session_id}")
         return [_with_messages(database, session) for session in sessions]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rekal.errors import SourceError
+from rekal.errors import SourceBusy, SourceError
 
 Value = str | bytes | int | float | None
 
@@ -54,8 +54,9 @@ class Database:
 
 
 def unreadable(path: Path, error: sqlite3.Error) -> SourceError:
-    """The one sentence a failing database is reported with."""
-    return SourceError(f"{path} cannot be read as a database ({error})")
+    """The one sentence a failing database is reported with; locked or out of reach, it may be read another time."""
+    passing = getattr(error, "sqlite_errorcode", 0) & 0xFF in _ASIDE
+    return (SourceBusy if passing else SourceError)(f"{path} cannot be read as a database ({error})")
 
 
 class _Allow:
@@ -94,7 +95,7 @@ def _copy(path: Path, folder: Path) -> Path:
         before = _stamps(files)
         size = sum(size for size, _ in before.values())
         if size > _COPY_LIMIT:
-            raise SourceError(f"{path} is in use and too large to copy ({size >> 20} MiB)")
+            raise SourceBusy(f"{path} is in use and too large to copy ({size >> 20} MiB)")
         for file in files:
             (folder / file.name).unlink(missing_ok=True)
             if file in before:
@@ -102,7 +103,7 @@ def _copy(path: Path, folder: Path) -> Path:
         # A database and a log of different moments do not fit each other.
         if _stamps(files) == before:
             return folder / path.name
-    raise SourceError(f"{path} is in use and changed during each of {_ATTEMPTS} attempts to copy it")
+    raise SourceBusy(f"{path} is in use and changed during each of {_ATTEMPTS} attempts to copy it")
 
 
 def _stamps(files: list[Path]) -> dict[Path, tuple[int, int]]:
@@ -118,7 +119,7 @@ def reading(path: Path, tables: Collection[str]) -> Iterator[Database]:
     and too large to copy. Never creates or changes the database.
     """
     if not path.is_file():
-        raise SourceError(f"{path} does not exist")
+        raise SourceBusy(f"{path} does not exist")
     with tempfile.TemporaryDirectory(prefix="rekal-") as folder:
         connection = _open(path, Path(folder), tables)
         try:
@@ -139,4 +140,4 @@ def _open(path: Path, folder: Path, tables: Collection[str]) -> sqlite3.Connecti
     except sqlite3.Error as error:
         raise unreadable(path, error) from error
     except OSError as error:
-        raise SourceError(f"{path} is in use and cannot be copied ({error.strerror})") from error
+        raise SourceBusy(f"{path} is in use and cannot be copied ({error.strerror})") from error

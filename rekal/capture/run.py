@@ -200,7 +200,8 @@ def _append(ledger: Ledger, readings: Sequence[sweep.Reading], total: Captured) 
             sessions += bool(appended.turns or appended.calls)
             turns += appended.turns
             calls += appended.calls
-        sources.save(ledger.con, reading.state)
+        if reading.state is not None:
+            sources.save(ledger.con, reading.state)
     return msgspec.structs.replace(
         total, sessions=sessions, turns=turns, calls=calls, sources=total.sources + len(readings)
     )

@@ -17,7 +17,7 @@ import msgspec
 from rekal.agents.base import Adapter, Parsed, Resume, Source, Where
 from rekal.capture.belongs import belongs_here, excluded, localise
 from rekal.config import Exclude
-from rekal.errors import SourceError
+from rekal.errors import SourceBusy, SourceError
 from rekal.model import Author, Session, Transcript
 from rekal.store.sources import SourceState
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 32 << 20
 """A batch is one transaction: what an interrupted back-fill loses at most."""
+
+SNIFFED = 64 << 10
+"""Bytes of a file by which an adapter tells whether it is its agent's."""
 
 
 class Job(msgspec.Struct, frozen=True, dict=True):
@@ -48,9 +51,12 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """One source read: the sessions for the store and where to go on next time."""
+    """One source read: the sessions for the store and where to go on next time.
 
-    state: SourceState
+    Without a ``state`` nothing is to be remembered: the source is tried again by the next capture.
+    """
+
+    state: SourceState | None
     sessions: tuple[Session, ...] = ()
     warning: str | None = None
 
@@ -94,20 +100,57 @@ def _refuse_special(path: Path) -> None:
 
 def read(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> Reading:
     """Read one source. A source that cannot be read is a warning and is not tried again until it changes."""
-    resume = Resume(state.offset, state.prefix_hash) if state and state.belongs and state.prefix_hash else None
     try:
         _refuse_special(source.path)
-        parsed = adapter.parse(source, resume, job.where)
+        agent, parsed = _parse(job, adapter, source, state)
     except SourceError as error:
-        failed = SourceState(
-            source.key, source.agent, source.size, source.mtime_ns, error=job.scrubber.text(str(error))
-        )
-        return Reading(failed, warning=f"{source.agent}: {failed.error}")
+        said = job.scrubber.text(str(error))
+        failed = SourceState(source.key, source.agent, source.size, source.mtime_ns, error=said)
+        return Reading(None if isinstance(error, SourceBusy) else failed, warning=f"{source.agent}: {said}")
+    source = msgspec.structs.replace(source, agent=agent)
     known = state is not None and state.belongs and state.session_id is not None
     mine = [t for t in parsed.transcripts if known or belongs_here(t, job.where.roots)]
     kept = [t for t in mine if not excluded(t, job.where.roots, job.exclude)]
     sessions = tuple(_scrubbed(job, t) for t in kept)
     return Reading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
+
+
+def _parse(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> tuple[str, Parsed]:
+    """What the source says, and the agent whose adapter could tell. Raises what its own adapter raised."""
+    failure: SourceError | None = None
+    for reader in _readers(job, adapter, source):
+        resumable = state and state.belongs and state.prefix_hash and state.agent == reader.name
+        try:
+            resume = Resume(state.offset, state.prefix_hash) if state and resumable else None
+            return reader.name, reader.parse(source, resume, job.where)
+        except SourceError as error:
+            failure = error if failure is None or reader is adapter else failure
+    assert failure is not None
+    raise failure
+
+
+def _readers(job: Job, adapter: Adapter, source: Source) -> Iterator[Adapter]:
+    """Who may read a source, in order: whom it was found by, unless its beginning is another agent's.
+
+    One file looks much like another by its name; what is in it decides. A part of a database is what it was listed as.
+    """
+    head = b"" if source.key != str(source.path) else _head(source.path)
+    own = not head or any(one.sniff(head) for one in job.adapters if one.name == adapter.name)
+    if own:
+        yield adapter
+    if head:
+        yield from (one for one in job.adapters if one.name != adapter.name and one.sniff(head))
+    if not own:
+        yield adapter
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file; nothing of one that cannot be read, which its own adapter will say."""
+    try:
+        with path.open("rb") as file:
+            return file.read(SNIFFED)
+    except OSError:
+        return b""
 
 
 def _scrubbed(job: Job, transcript: Transcript) -> Session:

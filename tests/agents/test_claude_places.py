@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_listed_is_said(tmp_path: Path, monkeypatch: pyt
     where = Where(tmp_path, (ROOT,))
     (source,) = ADAPTER.discover(where)
     assert source.path == tmp_path / ".claude" / closed
-    with pytest.raises(SourceError, match="cannot read"):
+    with pytest.raises(SourceError, match="cannot be read"):
         ADAPTER.parse(source, None, where)
 
 

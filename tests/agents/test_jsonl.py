@@ -117,9 +117,9 @@ def test_deep_nesting_costs_only_its_line(path: Path) -> None:
 
 
 def test_missing_file_is_a_source_error(path: Path) -> None:
-    with pytest.raises(SourceError, match="cannot read"):
+    with pytest.raises(SourceError, match="cannot be read"):
         list(Reader(path))
-    with pytest.raises(SourceError, match="cannot read"):
+    with pytest.raises(SourceError, match="cannot be read"):
         Reader(path, Resume(3, "x"))
 
 
