@@ -68,6 +68,10 @@ def translated(path: Path) -> Iterator[None]:
         if type(error) is not duckdb.Error and not isinstance(error, _NOT_OUR_SQL):
             raise
         raise translate(error, path) from error
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None  # what it was before DuckDB made this of it
 
 
 def translate(error: duckdb.Error, path: Path) -> StoreError:

@@ -158,7 +158,13 @@ def _foreign(path: Path) -> None:
 
 
 def _log_scribbled(path: Path) -> None:
-    path.with_name(path.name + ".wal").write_bytes(b"\x5a" * 5000)
+    before, log = path.read_bytes(), path.with_name(path.name + ".wal")
+    with duckdb.connect(str(path)) as con:
+        con.execute("INSERT INTO meta VALUES ('not', 'finished')")
+        written = bytearray(log.read_bytes())
+    path.write_bytes(before)
+    written[-1] ^= 255
+    log.write_bytes(written)
 
 
 DAMAGES = (_cut, _garbage, _empty, _scribbled, _foreign)

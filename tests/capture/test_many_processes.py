@@ -23,7 +23,9 @@ def _sessions(rekal: Rekal, count: int) -> list[ClaudeSession]:
     ]
 
 
-def _check(rekal: Rekal, scratch: Path, sessions: list[ClaudeSession], recalls: int, rounds: Iterator[int]) -> int:
+def _check(
+    rekal: Rekal, scratch: Path, sessions: list[ClaudeSession], recalls: int | None, rounds: Iterator[int]
+) -> int:
     """Runs the crowd; returns how many rounds there were."""
     for session in sessions:
         session.says("Let us begin with the durable queue of the broker.")
@@ -39,7 +41,8 @@ def _check(rekal: Rekal, scratch: Path, sessions: list[ClaudeSession], recalls: 
         assert (ended.code, ended.err) == (0, ""), ended
         assert not any(alarm in ended.out for alarm in ALARMS), ended
         if ended.words[0] == "recall":
-            assert ended.out.count("INJECT ") + ended.out.count("SILENCE ") == recalls
+            answers = sum(line.startswith(("INJECT ", "SILENCE ")) for line in ended.out.splitlines())
+            assert answers >= 5 if recalls is None else answers == recalls
     assert rekal("checkpoint").code == 0
     rows = rekal("query", "--json", "SELECT session_id, seq, content FROM turns ORDER BY ALL").json["rows"]
     said = [content for _, _, content in rows]
@@ -77,4 +80,4 @@ def test_nothing_is_lost_and_nothing_fails_for_a_minute(rekal: Rekal, tmp_path: 
             if time.monotonic() > end:
                 return
 
-    assert _check(rekal, scratch, sessions, 60, minute()) > 20
+    assert _check(rekal, scratch, sessions, None, minute()) > 20

@@ -27,6 +27,7 @@ for _ in range(count):
     if str(code) not in allowed:
         sys.exit(f"exit {code} of {words}")
 """
+_ENDLESS = 1_000_000
 ALARMS = ("Traceback", "IO Error", "Error:", "unexpected", "damaged", "duckdb", "Conflict", "rekal:")
 
 
@@ -47,22 +48,22 @@ def _start(root: Path, scratch: Path, count: int, allowed: str, words: tuple[str
 
 
 def crowd(
-    root: Path, scratch: Path, recalls: int, question: str, rounds: Iterator[object], *, patience: float
+    root: Path, scratch: Path, recalls: int | None, question: str, rounds: Iterator[object], *, patience: float
 ) -> list[Ended]:
-    """Two processes capture again and again and four recall ``recalls`` times each, while ``rounds`` is exhausted.
+    """Two processes capture again and again and four recall, while ``rounds`` is exhausted.
 
-    The captures go on until ``rounds`` and all recalls are over.
+    Each recalls ``recalls`` times (None: until ``rounds`` are over); the captures go on until all that is over.
     """
-    capturing = [_start(root, scratch, 1_000_000, "0", ("checkpoint",)) for _ in range(2)]
-    recalling = [_start(root, scratch, recalls, "01", ("recall", question)) for _ in range(4)]
+    capturing = [_start(root, scratch, _ENDLESS, "0", ("checkpoint",)) for _ in range(2)]
+    recalling = [_start(root, scratch, recalls or _ENDLESS, "01", ("recall", question)) for _ in range(4)]
     end = time.monotonic() + patience
     try:
         for _ in rounds:
             assert time.monotonic() < end
-        for process in recalling:
+        for process in recalling if recalls else ():
             process.wait(timeout=max(0.0, end - time.monotonic()))
         (scratch / "stop").touch()
-        for process in capturing:
+        for process in (*capturing, *recalling):
             process.wait(timeout=60)
     finally:
         for process in (*capturing, *recalling):

@@ -1,0 +1,66 @@
+"""What DuckDB's errors become."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from rekal.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
+from rekal.store.connect import connect, translate, translated
+
+PATH = Path("/corrupt extension/no space left/data.db")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (duckdb.IOException("IO Error: Could not set lock on file: Conflicting lock is held (PID 77)"), StoreBusy),
+        (duckdb.IOException("IO Error: Could not write file: No space left on device"), StoreUnwritable),
+        (duckdb.TransactionException("TransactionContext Error: Failed to commit: File too large"), StoreUnwritable),
+        (duckdb.IOException('IO Error: Cannot open file "x": Permission denied'), StoreUnwritable),
+        (duckdb.Error("Corrupt database file: computed checksum 1 does not match stored checksum 2"), StoreDamaged),
+        (duckdb.Error('Failure while replaying WAL file "x.wal": Corrupt WAL file'), StoreDamaged),
+        (
+            duckdb.IOException('IO Error: The file "x" exists, but it is not a valid DuckDB database file!'),
+            StoreDamaged,
+        ),
+        (duckdb.IOException(f'IO Error: Could not read from file "{PATH}": Input/output error'), StoreError),
+        (duckdb.TransactionException(f'Error: Failed to commit: "{PATH}.wal": Input/output error'), StoreError),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_an_error_is_what_it_means(error: duckdb.Error, kind: type[StoreError]) -> None:
+    translation = translate(error, PATH)
+    assert type(translation) is kind
+    assert "IO Error" not in str(translation)
+    with pytest.raises(kind), translated(PATH):
+        raise error
+
+
+def test_a_mistake_in_our_own_sql_is_not_the_stores_fault() -> None:
+    with pytest.raises(duckdb.CatalogException), translated(PATH), duckdb.connect() as con:
+        con.execute("SELECT * FROM nowhere")
+
+
+def test_an_interrupted_query_is_an_interruption(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    con = connect(tmp_path / "some.db", read_only=False)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt), translated(PATH):
+            con.execute("SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        con.close()
+
+
+def test_no_extension_is_fetched_or_loaded_by_itself(tmp_path: Path) -> None:
+    con = connect(tmp_path / "some.db", read_only=False)
+    names = "('autoinstall_known_extensions', 'autoload_known_extensions')"
+    rows = con.execute(f"SELECT value FROM duckdb_settings() WHERE name IN {names}").fetchall()
+    con.close()
+    assert rows == [("false",), ("false",)]
