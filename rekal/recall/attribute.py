@@ -10,7 +10,7 @@ answer is better than a wrong one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -76,9 +76,20 @@ class _Line(msgspec.Struct, frozen=True):
     until: datetime | None
     led: tuple[Led, ...]
 
+
+class _Scope:
+    """The edits that may have written a line, and by them the edits that may have written the lines beside it."""
+
+    def __init__(self, line: _Line, edits: Mapping[int, Sequence[Wrote]], allowed: Callable[[Wrote], bool]) -> None:
+        def brought(key: int) -> list[Wrote]:
+            return introduced((e for e in edits.get(key, ()) if allowed(e)), key)
+
+        self.edits = brought(line.key)
+        self._beside = [brought(key) for key in line.beside] if self.edits else []
+
     def support(self, edit: Wrote) -> int:
-        """How many of the lines beside it the same edit wrote."""
-        return sum(key in edit.keys for key in self.beside)
+        """How many of the lines beside it the same edit brought."""
+        return sum(any(edit is other for other in others) for others in self._beside)
 
 
 def attribute(con: Connection, repo: Repo, path: str, now: Sequence[str], blamed: Blame) -> dict[int, Attribution]:
@@ -122,7 +133,7 @@ class _Finder:
         keys = {key for line in wanted.values() for key in (line.key, *line.beside)}
         sessions = {one.session_id for line in wanted.values() for one in line.led}
         edits = edits_of(self._con, keys, self._names, sessions) if keys else {}
-        found = {number: self._choose(line, edits.get(line.key, [])) for number, line in wanted.items()}
+        found = {number: self._choose(line, edits) for number, line in wanted.items()}
         return {number: one for number, one in found.items() if one is not None}
 
     def _line(self, number: int, text: str) -> _Line | None:
@@ -135,13 +146,20 @@ class _Finder:
         led = tuple(self._led.get(sha or "", ()))
         return _Line(key, tuple(self._now.beside(number)), self._now.count(number), telling, until, led)
 
-    def _choose(self, line: _Line, edits: Sequence[Wrote]) -> Attribution | None:
-        before = [e for e in edits if line.until is None or e.at is None or e.at <= line.until]
-        named = [e for e in before if e.path in self._names]
-        inside = introduced(e for e in named if _led_by(line, e))
+    def _choose(self, line: _Line, edits: Mapping[int, Sequence[Wrote]]) -> Attribution | None:
+        def before(edit: Wrote) -> bool:
+            return line.until is None or edit.at is None or edit.at <= line.until
+
+        def named(edit: Wrote) -> bool:
+            return edit.path in self._names and before(edit)
+
+        inside = _Scope(line, edits, lambda e: named(e) and _led_by(line, e) is not None)
         # Code moved between files by hand or shell: the same turns wrote it, under a name this file never had.
-        inside = inside or [e for e in before if _led_by(line, e) and line.support(e)]
-        edit = _best(line, inside, named) if inside else _elsewhere(line, introduced(named))
+        moved = _Scope(line, edits, lambda e: before(e) and _led_by(line, e) is not None)
+        if inside.edits:
+            edit = _best(line, inside)
+        else:
+            edit = _best(line, moved, least=1) or _elsewhere(line, _Scope(line, edits, named))
         if edit is None:
             return None
         by = _led_by(line, edit)
@@ -155,21 +173,24 @@ def _led_by(line: _Line, edit: Wrote) -> Led | None:
     return None
 
 
-def _best(line: _Line, inside: Sequence[Wrote], named: Sequence[Wrote]) -> Wrote | None:
-    """The latest edit that wrote the line; of a line that occurs more than once, the one that fits its place best."""
-    if line.count <= 1:
-        return inside[-1]
-    best = max(inside, key=lambda e: (line.support(e), e.order))
-    # Without a neighbour to speak for it, it must not be an occurrence that nobody recorded.
-    accounted = sum(e.keys[line.key] for e in named)
-    return best if line.support(best) or accounted >= line.count else None
+def _best(line: _Line, scope: _Scope, least: int = 0) -> Wrote | None:
+    """The latest edit that wrote the line; of a line that occurs more than once, the one that fits its place best.
+
+    ``least`` is how many lines beside it must speak for the edit; without any, one of several occurrences may be one
+    that nobody recorded.
+    """
+    if not scope.edits:
+        return None
+    several = line.count > 1
+    best = max(scope.edits, key=lambda e: (scope.support(e) if several or least else 0, e.order))
+    return best if scope.support(best) >= max(least, int(several)) else None
 
 
-def _elsewhere(line: _Line, edits: Sequence[Wrote]) -> Wrote | None:
+def _elsewhere(line: _Line, scope: _Scope) -> Wrote | None:
     """An edit that no commit leads to: one whose neighbours speak for it, or the only one of a telling line."""
     best: dict[str, tuple[int, Wrote]] = {}
-    for edit in edits:
-        support = line.support(edit)
+    for edit in scope.edits:
+        support = scope.support(edit)
         if support >= best.get(edit.session_id, (0, edit))[0]:
             best[edit.session_id] = (support, edit)
     ranked = sorted(best.values(), key=lambda pair: pair[0], reverse=True)

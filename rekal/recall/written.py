@@ -63,12 +63,18 @@ def _is_whole(tool: str) -> bool:
     return tool.lower().replace("_", "") in _WHOLE
 
 
-def introduced(edits: Iterable[Wrote]) -> list[Wrote]:
-    """Of edits in order of time that all wrote one line, those that brought it: a file written whole repeats lines."""
+def introduced(edits: Iterable[Wrote], key: int) -> list[Wrote]:
+    """Of edits in order of time that all wrote a line, those that brought it.
+
+    A file written whole repeats the lines it had: such an edit counts when it has the line more often than before.
+    """
     kept: list[Wrote] = []
+    there: Counter[str] = Counter()
     for edit in edits:
-        if not edit.whole or all(edit.path != earlier.path for earlier in kept):
+        wrote = edit.keys[key]
+        if not edit.whole or wrote > there[edit.path]:
             kept.append(edit)
+            there[edit.path] = wrote if edit.whole else there[edit.path] + wrote
     return kept
 
 
