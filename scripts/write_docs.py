@@ -18,6 +18,7 @@ from rekal.cli.audit import AuditAnswer
 from rekal.cli.checkpoint import CheckpointAnswer
 from rekal.cli.clean import CleanAnswer
 from rekal.cli.config import ConfigAnswer
+from rekal.cli.embed import EmbedAnswer
 from rekal.cli.find import FindAnswer
 from rekal.cli.init import InitAnswer
 from rekal.cli.log import LogAnswer
@@ -25,6 +26,7 @@ from rekal.cli.main import Verbs, cli
 from rekal.cli.names import HIDDEN, VERBS
 from rekal.cli.push import PushAnswer
 from rekal.cli.query import QueryAnswer
+from rekal.cli.receiving import ReceivedAnswer
 from rekal.cli.share import ShareAnswer
 from rekal.cli.show import ShowAnswer
 from rekal.cli.status import StatusAnswer
@@ -47,9 +49,12 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "status": StatusAnswer,
     "checkpoint": CheckpointAnswer,
     "index": Indexed,
+    "embed": EmbedAnswer,
     "push": PushAnswer,
     "share": ShareAnswer,
     "audit": AuditAnswer,
+    "sync": ReceivedAnswer,
+    "receive": ReceivedAnswer,
     "scrub": Report,
     "config": ConfigAnswer,
     "clean": CleanAnswer,
@@ -106,8 +111,9 @@ def settings() -> str:
             "",
             "Generated from the program by `make docs`. `~/.config/rekal/config.yml` is the user's file, "
             "`.rekal/config.yml` the repository's (it may be committed), `.rekal/run/config.yml` this clone's own. "
-            "Later ones win. `transport` is never read from a file that can be committed: a clone of somebody's "
-            "repository must not start sharing. `rekal config` prints every value in force.",
+            "Later ones win. `transport` and `embed` are never read from a file that can be committed: a clone of "
+            "somebody's repository must not start sharing, nor send texts to its model. `rekal config` "
+            "prints every value in force.",
             "",
             "| key | what it does |",
             "|---|---|",

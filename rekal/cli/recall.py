@@ -10,6 +10,7 @@ import msgspec
 
 from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
+from rekal.cli.detach import start_worker
 from rekal.cli.indexing import refresh_index
 from rekal.cli.output import day, emit_json, json_option, one_line, short
 from rekal.errors import StoreBusy, StoreDamaged, UsageError
@@ -21,6 +22,7 @@ from rekal.recall.ask import Options, recall
 from rekal.store import spool
 from rekal.store.connect import translated
 from rekal.store.ledger import open_ledger
+from rekal.transport import news
 
 
 @click.command("recall")
@@ -68,6 +70,7 @@ def command(
         emit_json(answer)
     else:
         _print(answer)
+    _wake_worker(app)
     return answer.exit_code
 
 
@@ -129,6 +132,12 @@ def _remember(app: App, answer: Answer) -> None:
             spool.put(app.layout.spool, event)
         except OSError as error:
             click.echo(f"rekal: this recall was not noted ({error.strerror})", err=True)
+
+
+def _wake_worker(app: App) -> None:
+    """Have what a fetch brought imported for the next question: a few stats, and a start once for each fetch."""
+    if app.config.transport.remotes and news.ask_once(app.layout.run, news.stamp(app.repo.common_dir)):
+        start_worker(app)
 
 
 def _print(answer: Answer) -> None:

@@ -9,7 +9,9 @@ import click
 
 from rekal.capture.run import capture, wait_for_rebase
 from rekal.cli.app import App, here
+from rekal.cli.embedding import fill_in_background
 from rekal.cli.indexing import refresh_index
+from rekal.cli.receiving import has_news, import_arrived
 from rekal.cli.sharing import note_unsent
 from rekal.errors import RekalError
 from rekal.store.backfill import asked_for, finished
@@ -36,9 +38,21 @@ def command() -> None:
         note_unsent(app, captured)
         if since is not None:
             finished(app.layout.run)
-        refresh_index(app)
+        gone = _receive(app)
+        refresh_index(app, full=gone)
+        fill_in_background(app, log)
     except RekalError as error:
         log(app, str(error))
+
+
+def _receive(app: App) -> bool:
+    """Import what a fetch brought, if one did. Whether something was taken out of the ledger by it."""
+    if not has_news(app):
+        return False
+    received = import_arrived(app)
+    for note in received.notes:
+        log(app, note)
+    return bool(received.imported.erased + received.imported.displaced)
 
 
 def log(app: App, message: str) -> None:

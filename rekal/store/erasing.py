@@ -19,6 +19,7 @@ from rekal.store.forgotten import is_hash, words_id
 
 BLOCK_SIZE = 16384
 _REWRITING = ".rewriting-"
+_WANTED = "rewrite-data"
 
 # Where texts are found by their hash.
 _HASHED = (
@@ -162,7 +163,22 @@ def _forget_checkpoints(con: Connection) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows.fetchall())
 
 
-def rewrite(path: Path) -> None:
+def want_rewrite(run: Path) -> None:
+    """Note, before something is deleted, that the file is to be rewritten: whoever comes next does it if we die."""
+    (run / _WANTED).touch()
+
+
+def rewrite_wanted(run: Path) -> bool:
+    """Whether a rewrite was noted and not done."""
+    return (run / _WANTED).exists()
+
+
+def rewrite_done(run: Path) -> None:
+    """Nothing was deleted after all, or the file is rewritten."""
+    (run / _WANTED).unlink(missing_ok=True)
+
+
+def rewrite(path: Path, run: Path) -> None:
     """Copy data.db into a fresh file that takes its place, so that no free page keeps what was deleted.
 
     The caller holds the writer's lock and has no connection open. Raises :class:`StoreUnwritable` or
@@ -180,6 +196,7 @@ def rewrite(path: Path) -> None:
             finally:
                 con.close()
         fresh.replace(path)
+        rewrite_done(run)
     except OSError as error:
         raise StoreUnwritable(f"{path.name} cannot be rewritten ({error.strerror})", "free some space") from None
     finally:

@@ -203,6 +203,16 @@ class Reader:
         self._tally = Tally()
         self._pieces = Pieces(range(HEAD, FRAGMENT))
 
+    @property
+    def entries(self) -> int:
+        """Entries of all columns read so far: what decoding costs."""
+        return self._tally.entries
+
+    @property
+    def frames(self) -> int:
+        """Frames read so far."""
+        return self._tally.frames
+
     def _unpack(self, kind: int, payload: bytes) -> Sequence[Record]:
         columns = ColumnReader(payload, self._tally)
         if kind == FRAGMENT:

@@ -1,0 +1,23 @@
+"""``rekal receive``."""
+
+from __future__ import annotations
+
+import click
+
+from rekal.cli.app import here
+from rekal.cli.output import json_option
+from rekal.cli.receiving import import_arrived, index_received, report
+
+
+@click.command("receive")
+@json_option
+def command(as_json: bool) -> int:
+    """Import what a plain `git fetch` or `git pull` brought.
+
+    The background worker does this by itself. `rekal sync` fetches first.
+    """
+    app = here()
+    app.require_store()
+    received = import_arrived(app)
+    index_received(app, received)
+    return report(received, [], [], as_json=as_json)

@@ -1,0 +1,77 @@
+"""Whether a fetch may have brought anything, told by a few stats: cheap enough for every recall.
+
+Loose refs are replaced by renames, which change their directory's time; packed refs and reftables are one file each. A
+pack-refs or a deleted branch looks like news too and costs one look at the refs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_SEEN, _ASKED = "refs-seen", "refs-asked"
+_MOST = 2_000  # directories looked at
+
+
+def stamp(common_dir: Path) -> str:
+    """What the refs with teammates' work look like now; it changes whenever one of them does."""
+    digest = hashlib.blake2b(digest_size=12)
+    for path in (common_dir / "packed-refs", common_dir / "reftable" / "tables.list"):
+        digest.update(_stat(path))
+    for number, folder in enumerate(_folders(str(common_dir / "refs" / "rekal-remote"))):
+        digest.update(_stat(Path(folder)))
+        if number == _MOST:
+            break
+    return digest.hexdigest()
+
+
+def _stat(path: Path) -> bytes:
+    try:
+        found = path.stat()
+    except OSError:
+        return b"-"
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns};".encode()
+
+
+def _folders(path: str) -> Iterator[str]:
+    yield path
+    try:
+        with os.scandir(path) as entries:
+            below = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for one in below:
+        yield from _folders(one)
+
+
+def unread(run: Path, now: str) -> bool:
+    """Whether what is there now was not imported yet."""
+    return _read(run / _SEEN) != now
+
+
+def imported(run: Path, now: str) -> None:
+    """Everything that was there at ``now`` is in the ledger."""
+    _write(run / _SEEN, now)
+
+
+def ask_once(run: Path, now: str) -> bool:
+    """Whether nobody was asked yet to import what is there now; from then on somebody was."""
+    if not unread(run, now) or _read(run / _ASKED) == now:
+        return False
+    _write(run / _ASKED, now)
+    return True
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}-{os.getpid()}")
+    part.write_text(text, encoding="ascii")
+    part.replace(path)
