@@ -4,8 +4,9 @@ Files are YAML: ``~/.config/rekal/config.yml`` (``$REKAL_CONFIG_HOME``, ``$XDG_C
 which may be committed. A key that is not known is reported with the nearest one that is; a value of the wrong kind
 names the file, the key and what would be right.
 
-What decides where memory may go (``transport.*``) is read from the user's own files only: a settings file that
-somebody else committed must not switch sharing on for whoever clones the repository.
+What decides where memory may go (``transport.*``) and what reads it (``embed.*``) is read from the user's own files
+only: a settings file that somebody else committed must not switch sharing on for whoever clones the repository, send
+their texts to an endpoint, or open a model file that came with it.
 """
 
 from __future__ import annotations
@@ -53,13 +54,15 @@ class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strictness: float = 0.5
     budget: int = 600
     limit: int = 5
+    daemon: Literal["auto", "off"] = "auto"
 
 
 class Embed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which model makes vectors, and with what."""
 
-    model: str = "minilm"
-    engine: Literal["auto", "llama_cpp", "xllamacpp", "remote", "off"] = "auto"
+    model: str = "all-MiniLM-L6-v2"
+    file: str | None = None
+    engine: Literal["auto", "llama-cpp-python", "xllamacpp", "remote", "off"] = "auto"
     url: str | None = None
     remote_model: str | None = None
 
@@ -98,8 +101,10 @@ HELP: Mapping[str, str] = {
     "recall.strictness": "0 answers readily, 1 is silent readily; 0.5 is the calibrated cut",
     "recall.budget": "tokens of evidence printed, about",
     "recall.limit": "sessions printed at most",
-    "embed.model": "profile or path of the GGUF model; see `rekal model list`",
-    "embed.engine": "auto, llama_cpp, xllamacpp, remote, or off for keywords only",
+    "recall.daemon": "auto: the first recall starts a daemon that keeps model and index ready; off: none",
+    "embed.model": "profile or path of the GGUF model; see `rekal model list`. User's own file only",
+    "embed.file": "where the weights of a profile that is not packaged are. User's own file only",
+    "embed.engine": "auto, llama-cpp-python, xllamacpp, remote, or off for keywords (environment: RECALL_EMBED_ENGINE)",
     "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: RECALL_EMBED_URL)",
     "embed.remote_model": "model name sent to that endpoint (environment: RECALL_EMBED_MODEL)",
     "transport.share": "full: whole sessions; distilled: commits and memories only; none. User's own file only",
@@ -109,9 +114,15 @@ HELP: Mapping[str, str] = {
 }
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
+    "RECALL_DAEMON": ("recall", "daemon"),
+    "RECALL_EMBED_ENGINE": ("embed", "engine"),
     "RECALL_EMBED_URL": ("embed", "url"),
     "RECALL_EMBED_MODEL": ("embed", "remote_model"),
 }
+
+
+_OWN_ONLY = ("transport", "embed")
+_MAY_BE_OFF = (("recall", "daemon"), ("embed", "engine"))
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -149,8 +160,10 @@ def load(repository_file: Path, env: Mapping[str, str], home: Path, local_file: 
         if path is None or not path.is_file():
             continue
         values = _read(path)
-        if not trusted and values.pop("transport", None) is not None:
-            warnings.append(f"{path}: transport settings are read from your own settings only, not from a shared file")
+        for section in () if trusted else _OWN_ONLY:
+            if values.pop(section, None) is not None:
+                said = f"{section} settings are read from your own settings only, not from a shared file"
+                warnings.append(f"{path}: {said}")
         warnings.extend(_drop_unknown(values, path))
         _merge(merged, values)
         files.append(path)
@@ -200,6 +213,10 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def _convert(merged: dict[str, Any], files: list[Path]) -> Config:
+    for section, key in _MAY_BE_OFF:
+        values = merged.get(section)
+        if isinstance(values, dict) and values.get(key) is False:  # how YAML reads `off`
+            values[key] = "off"
     try:
         return msgspec.convert(merged, Config)
     except msgspec.ValidationError as error:

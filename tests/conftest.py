@@ -20,6 +20,9 @@ def _guarded_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
         monkeypatch.setenv(name, str(home))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "KIRO_HOME", "OPENCODE_DB"):
         monkeypatch.delenv(name, raising=False)
+    # Workers would embed, and recalls start a daemon: the tests of these two turn them on.
+    monkeypatch.setenv("RECALL_EMBED_ENGINE", "off")
+    monkeypatch.setenv("RECALL_DAEMON", "off")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     (home / "gitconfig").write_text(

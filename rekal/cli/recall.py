@@ -12,11 +12,12 @@ from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
 from rekal.cli.detach import start_worker
 from rekal.cli.indexing import refresh_index
+from rekal.cli.kept import Kept, resources
 from rekal.cli.output import day, emit_json, json_option, one_line, short
-from rekal.errors import StoreBusy, StoreDamaged, UsageError
-from rekal.index.build import position_of
+from rekal.cli.semantic import off, semantic
+from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError, UsageError
 from rekal.index.filters import Filters
-from rekal.index.reader import open_index
+from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit
 from rekal.recall.ask import Options, recall
 from rekal.store import spool
@@ -96,21 +97,39 @@ def _when(app: App, text: str | None, *, end: bool = False) -> datetime | None:
 
 def _answer(app: App, question: str, filters: Filters, options: Options) -> Answer:
     notes: list[str] = []
-    covered = position_of(app.layout.index)
-    if covered is None:
-        refresh_index(app)
-        notes.append("the index was missing or damaged and has been built again")
-    elif behind := _behind(app, covered):
-        notes.append(behind)
-    try:
-        with translated(app.layout.index), open_index(app.layout.index) as reader:
-            answer = recall(reader, question, filters, options)
-    except StoreDamaged:
-        refresh_index(app, full=True)
-        notes.append("the index was damaged and has been built again")
-        with open_index(app.layout.index) as reader:
-            answer = recall(reader, question, filters, options)
+    with resources() as kept:
+        try:
+            answer = _ask(app, kept, question, filters, options, notes)
+        except StoreDamaged:
+            refresh_index(app, full=True)
+            notes[:] = ["the index was damaged and has been built again"]
+            answer = _ask(app, kept, question, filters, options, notes)
     return msgspec.structs.replace(answer, notes=[*notes, *answer.notes])
+
+
+def _ask(app: App, kept: Kept, question: str, filters: Filters, options: Options, notes: list[str]) -> Answer:
+    reader = _reader(app, kept, notes)
+    if behind := _behind(app, reader.position):
+        notes.append(behind)
+    found = semantic(app, kept)
+    with translated(app.layout.index):
+        try:
+            answer = recall(reader, question, filters, options, found.meaning)
+        except EngineError as error:
+            answer, found = recall(reader, question, filters, options), off(error)
+    notes.append(found.note)
+    return answer
+
+
+def _reader(app: App, kept: Kept, notes: list[str]) -> IndexReader:
+    try:
+        return kept.index(app.layout.index)
+    except StoreBusy:
+        raise
+    except StoreError:  # none yet, damaged, or made by another version
+        refresh_index(app)
+    notes.append("the index was missing or damaged and has been built again")
+    return kept.index(app.layout.index)
 
 
 def _behind(app: App, covered: int) -> str:

@@ -6,9 +6,11 @@ import click
 import msgspec
 
 from rekal.cli.app import App, here
+from rekal.cli.embedding import vectors_known
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import FOUND, STORE_UNUSABLE, StoreError
 from rekal.index.build import position_of
+from rekal.index.vectors import Progress
 from rekal.store import spool
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.sources import SourceSummary, summary
@@ -28,7 +30,10 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class StatusAnswer(msgspec.Struct, frozen=True):
-    """What ``status --json`` prints. ``index_behind`` counts ledger transactions the index lacks; -1: no index."""
+    """What ``status --json`` prints. ``index_behind`` counts ledger transactions the index lacks; -1: no index.
+
+    ``vectors`` is null when embedding is switched off.
+    """
 
     store: str
     enabled: bool
@@ -39,6 +44,7 @@ class StatusAnswer(msgspec.Struct, frozen=True):
     data_bytes: int
     index_bytes: int
     index_behind: int
+    vectors: Progress | None
     spool_waiting: int
     coverage: Coverage
     sources: list[SourceSummary]
@@ -84,6 +90,7 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
         data_bytes=_size(app, "data.db"),
         index_bytes=_size(app, "index.db"),
         index_behind=-1 if covered is None else ledger.position() - covered,
+        vectors=vectors_known(app),
         spool_waiting=waiting,
         coverage=_coverage(ledger),
         sources=summary(ledger.con),
@@ -134,6 +141,7 @@ def _print(a: StatusAnswer) -> None:
         click.echo(f"           {count}: {reason}")
     behind = {-1: "missing", 0: "current"}.get(a.index_behind, f"{a.index_behind} captures behind")
     click.echo(f"index      {behind}")
+    click.echo(f"vectors    {f'{a.vectors.done:,} of {a.vectors.total:,}' if a.vectors else 'off'}")
     click.echo(f"disk       data.db {a.data_bytes / 1e6:.1f} MB, index.db {a.index_bytes / 1e6:.1f} MB")
     click.echo(f"waiting    {a.spool_waiting} events")
     click.echo(f"hooks      {', '.join(a.hooks)}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from pathlib import Path
 from typing import Literal
 
+from rekal.config import Embed
 from rekal.embed.base import Embedder
 from rekal.embed.local import EngineFactory, LocalEmbedder
-from rekal.embed.profiles import DEFAULT, Profile
+from rekal.embed.profiles import DEFAULT, Profile, resolve
 from rekal.embed.remote import RemoteEmbedder
 from rekal.errors import EngineError
 
@@ -61,3 +63,31 @@ def open_embedder(
     if url:
         return RemoteEmbedder(url, model or profile.name, api_key, timeout)
     return open_local(profile, engine)
+
+
+def open_chosen(chosen: Embed, api_key: str | None = None) -> Embedder:
+    """The embedder that the settings ask for. EngineError when there is none to be had."""
+    if chosen.engine == "off":
+        raise EngineError("embedding is switched off", "see `embed.engine` in `rekal config`")
+    if chosen.engine == "remote" and not chosen.url:
+        raise EngineError("no embedding endpoint is set", "set `embed.url`")
+    if chosen.engine == "remote" or (chosen.engine == "auto" and chosen.url):
+        return RemoteEmbedder(chosen.url or "", chosen.remote_model or chosen.model, api_key)
+    return open_local(_profile(chosen), chosen.engine)
+
+
+def _profile(chosen: Embed) -> Profile:
+    return resolve(chosen.model, Path(chosen.file).expanduser() if chosen.file else None)
+
+
+def chosen_model_id(chosen: Embed) -> str:
+    """The beginning of the model id that :func:`open_chosen` would give, nothing opened. EngineError for none.
+
+    It is the whole id but for an endpoint, which alone knows its dimension, and for weights that no profile pins.
+    """
+    if chosen.engine == "off":
+        raise EngineError("embedding is switched off", "see `embed.engine` in `rekal config`")
+    if chosen.engine == "remote" or (chosen.engine == "auto" and chosen.url):
+        return f"remote:{chosen.remote_model or chosen.model}:"
+    profile = _profile(chosen)
+    return f"{profile.name}:{profile.stored_dim}:{(profile.sha256 or '')[:12]}"

@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 
 from rekal.embed.base import Embedder, Vectors
 from rekal.errors import StoreDamaged, StoreUnwritable
-from rekal.index.reader import IndexReader, Ints, open_index
+from rekal.index.reader import open_index
 from rekal.store.connect import Connection
 from rekal.store.locks import exclusive
 
 Keys = NDArray[np.uint64]
-Floats = NDArray[np.float64]
 
 HEAD = 300  # characters
 BITE = 128  # texts embedded between two appends: a few seconds of one core
@@ -102,55 +101,18 @@ def open_vectors(directory: Path, model_id: str) -> VectorFile | None:
         return None
 
 
-class Dense:
-    """What vectors say about the turns of an index. Keep it as long as both are open: joining them costs most."""
+def find_vectors(directory: Path, model_id: str) -> Path | None:
+    """The file of the model whose id is, or begins with, ``model_id``; the one written last when there are several."""
+    exact = path_for(directory, model_id)
+    if exact.exists():
+        return exact
+    found = [path for path in directory.glob("*.vec") if _model_of(path).startswith(model_id)]
+    return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
 
-    def __init__(self, reader: IndexReader, vectors: VectorFile) -> None:
-        self._reader, self._vectors = reader, vectors
 
-    @cached_property
-    def row(self) -> Ints:
-        """The row of ``vectors.matrix`` of each turn, by place; -1 without a vector."""
-        found = self._reader.columns("SELECT doc_id, chunk FROM chunks")
-        order = np.argsort(self._vectors.keys, kind="stable")
-        sorted_keys = self._vectors.keys[order]
-        at = np.searchsorted(sorted_keys, found["chunk"])
-        hit = at < len(order)
-        hit[hit] = sorted_keys[at[hit]] == found["chunk"][hit]
-        rows = np.full(len(self._reader.units("turn")), -1, np.int32)
-        rows[self._reader.units("turn").place[found["doc_id"][hit]]] = order[at[hit]]
-        return rows
-
-    @property
-    def share(self) -> float:
-        """How many of the turns have a vector, 0 to 1."""
-        return float((self.row >= 0).mean()) if len(self.row) else 1.0
-
-    def cosine(self, query: Vectors, allowed: NDArray[np.bool_] | None = None) -> Floats:
-        """Cosine of each turn with the unit vector ``query``, by place; 0 without a vector or where not allowed."""
-        known = self.row >= 0 if allowed is None else (self.row >= 0) & allowed
-        scores = np.zeros(len(self.row))
-        if len(self._vectors):
-            scores[known] = (self._vectors.matrix @ query)[self.row[known]]
-        return scores
-
-    @cached_property
-    def _spread(self) -> Floats:
-        """Length of the sum of each session's vectors, by session number."""
-        session = self._reader.units("turn").session
-        lengths = np.zeros(len(self._reader.sessions))
-        starts = np.flatnonzero(np.diff(session, prepend=-1))
-        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(session)], strict=True):
-            rows = self.row[start:stop]
-            total = self._vectors.matrix[rows[rows >= 0]].sum(axis=0, dtype=np.float64)
-            lengths[session[start]] = np.sqrt(total @ total)
-        return lengths
-
-    def centroid(self, cosine: Floats) -> Floats:
-        """Cosine of each session's mean vector with the query that gave ``cosine`` (unfiltered), by session number."""
-        sums = np.bincount(self._reader.units("turn").session, cosine, minlength=len(self._reader.sessions))
-        scores: Floats = sums / np.maximum(self._spread, 1e-6)
-        return scores
+def _model_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return _read_head(file.read(_HEAD.size), path)[0]
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -165,11 +127,11 @@ def _have(directory: Path, model_id: str) -> Keys:
     return vectors.keys if vectors is not None else np.empty(0, np.uint64)
 
 
-def progress(index_path: Path, directory: Path, model_id: str) -> Progress:
-    """How far embedding has come. Raises the errors of :func:`open_index`."""
-    with open_index(index_path) as reader:
-        wanted = np.unique(reader.columns("SELECT chunk FROM chunks")["chunk"])
-    return Progress(int(np.isin(wanted, _have(directory, model_id)).sum()), len(wanted))
+def progress(index_path: Path, vectors: Path | None) -> Progress:
+    """How far embedding into the file ``vectors`` has come. Raises the errors of :func:`open_index`."""
+    wanted = _chunk_keys(index_path)
+    have = VectorFile(vectors).keys if vectors is not None else np.empty(0, np.uint64)
+    return Progress(int(np.isin(wanted, have).sum()), len(wanted))
 
 
 def fill(
@@ -199,7 +161,8 @@ def _bite(index_path: Path, directory: Path, model_id: str) -> tuple[Keys, list[
         have = np.unique(_have(directory, model_id))
         reader.con.register("have", {"chunk": have})
         rows = reader.columns(
-            """SELECT chunk, min(doc_id) AS doc_id, max(role IN ('human', 'steering')) AS human, max(occurred_at) AS newest
+            """SELECT chunk, min(doc_id) AS doc_id, max(role IN ('human', 'steering')) AS human,
+                   max(occurred_at) AS newest
                FROM chunks JOIN docs USING (doc_id) ANTI JOIN have USING (chunk)
                GROUP BY chunk ORDER BY human DESC, newest DESC NULLS LAST, chunk"""
         )

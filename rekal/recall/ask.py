@@ -11,6 +11,7 @@ import numpy as np
 
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.index import text
+from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit, Reason
@@ -31,13 +32,18 @@ class Options(msgspec.Struct, frozen=True):
     explain: bool = False
 
 
-def recall(reader: IndexReader, question: str, filters: Filters, options: Options) -> Answer:
-    """Answer ``question`` from the index. Same index and question, same answer."""
+def recall(
+    reader: IndexReader, question: str, filters: Filters, options: Options, meaning: Meaning | None = None
+) -> Answer:
+    """Answer ``question`` from the index, by keywords alone without ``meaning``. Same index and question, same answer.
+
+    EngineError when the model fails.
+    """
     if not len(reader.units("turn")):
         return _silence(question, "empty_store")
     if thin(question):
         return _silence(question, "thin_question")
-    found = search(reader, question, filters, options.limit)
+    found = search(reader, question, filters, options.limit, meaning)
     support = _support(found)
     if not found.candidates:
         reason: Reason = "filtered_out" if not found.lexical.allowed.any() else "below_gate"

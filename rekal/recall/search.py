@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from rekal.index import text
 from rekal.index.bm25 import Floats, Lexical, best_sessions, best_turn_scores, bm25, terms_at
+from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 
 FACET_WEIGHT = 0.3
+DENSE_WEIGHT = 1.4
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -46,13 +48,14 @@ class Found(msgspec.Struct, frozen=True):
     lexical: Lexical
 
 
-def search(reader: IndexReader, question: str, filters: Filters, limit: int) -> Found:
+def search(reader: IndexReader, question: str, filters: Filters, limit: int, meaning: Meaning | None = None) -> Found:
     """Rank the sessions that bear on ``question``, ``limit`` of them."""
     pairs = text.query_words(question)
     terms = list(dict.fromkeys(term for _, own in pairs for term in own))
     lexical = bm25(reader, terms, filters)
     words = [_word(lexical, terms, typed, own) for typed, own in pairs]
-    scores = _session_scores(reader, lexical)
+    near = np.zeros(len(lexical.turns)) if meaning is None else meaning.near(question).cosine
+    scores = _session_scores(reader, lexical, np.maximum(near, 0.0) * lexical.allowed)
     chosen = best_sessions(reader, scores, limit)
     candidates = [_candidate(reader, lexical, words, int(number), float(scores[number])) for number in chosen]
     return Found(words, candidates, lexical)
@@ -64,7 +67,7 @@ def _word(lexical: Lexical, terms: list[str], typed: str, own: tuple[str, ...]) 
     return Word(typed, float(lexical.idf[places].max()), places, bool(lexical.postings.known[places].any()))
 
 
-def _session_scores(reader: IndexReader, lexical: Lexical) -> Floats:
+def _session_scores(reader: IndexReader, lexical: Lexical, near: Floats) -> Floats:
     windows = np.zeros(len(lexical.turns))
     windows[lexical.windows.centre] = lexical.windows.score
     parts = (
@@ -78,6 +81,8 @@ def _session_scores(reader: IndexReader, lexical: Lexical) -> Floats:
         top = float(scores.max(initial=0.0))
         if top > 0:
             total += weight * scores / top
+    # Nearness orders what shares words with the question.
+    total += np.where(total > 0, DENSE_WEIGHT * best_turn_scores(reader, near), 0.0)
     return _folded(reader, total)
 
 

@@ -11,8 +11,9 @@ import pytest
 from rekal.embed.base import Vectors
 from rekal.embed.open import open_local
 from rekal.errors import StoreBusy, StoreDamaged
+from rekal.index.dense import Dense
 from rekal.index.reader import IndexReader, open_index
-from rekal.index.vectors import BITE, HEAD, Dense, Progress, VectorFile, fill, open_vectors, path_for, progress, prune
+from rekal.index.vectors import BITE, HEAD, Progress, VectorFile, fill, open_vectors, path_for, progress, prune
 from rekal.store.locks import exclusive
 from tests.fake_embedder import FakeEmbedder
 from tests.index.ledgers import Store, session
@@ -108,7 +109,7 @@ def test_filling_stops_when_told_and_goes_on_where_it_was(tmp_path: Path) -> Non
     answers: Iterator[bool] = iter([True, False])
     embedder = FakeEmbedder()
     stopped = fill(store.index, tmp_path / "vectors", embedder, reports.append, lambda: next(answers))
-    assert stopped == Progress(BITE, BITE + 10) == progress(store.index, tmp_path / "vectors", "fake:64")
+    assert stopped == Progress(BITE, BITE + 10) == progress(store.index, path_for(tmp_path / "vectors", "fake:64"))
     with open_index(store.index) as reader:
         assert Dense(reader, stored(store)).share == pytest.approx(BITE / (BITE + 10))
     assert fill(store.index, tmp_path / "vectors", embedder) == Progress(BITE + 10, BITE + 10)

@@ -1,0 +1,144 @@
+"""What commands open to answer: indexes, vectors, the model.
+
+A process of one command closes them at its end. The daemon keeps them from one command to the next, and looks at each
+file before it uses it again: one that was renamed into place is opened at once, the old one closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rekal.config import Embed
+from rekal.index.dense import Dense
+from rekal.index.reader import IndexReader, open_index
+from rekal.index.vectors import VectorFile
+
+if TYPE_CHECKING:
+    from rekal.embed.base import Embedder
+
+_MOST_INDEXES = 2  # of 14,000 turns each takes about 20 MB
+
+Identity = tuple[int, int, int]
+
+
+def identity(path: Path) -> Identity:
+    """What tells a file from the one that replaces it. FileNotFoundError without one."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+class _Index:
+    """One open index and what was joined to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.identity = identity(path)
+        self._stack = ExitStack()
+        self.reader = self._stack.enter_context(open_index(path))
+        self._dense: tuple[Path, Identity, Dense] | None = None
+
+    def dense(self, path: Path) -> Dense:
+        found = identity(path)
+        if self._dense is None or self._dense[:2] != (path, found):
+            self._dense = path, found, Dense(self.reader, VectorFile(path))
+        return self._dense[2]
+
+    def close(self) -> None:
+        self._dense = None
+        self._stack.close()
+
+
+class Kept:
+    """Open indexes by path, and at most one model."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[Path, _Index] = {}
+        self._model: tuple[Embed, Embedder] | None = None
+
+    def index(self, path: Path) -> IndexReader:
+        """The index at ``path`` as it is now. Raises the errors of :func:`rekal.index.reader.open_index`."""
+        return self._opened(path).reader
+
+    def dense(self, index: Path, vectors: Path) -> Dense:
+        """The vectors at ``vectors`` joined to the index at ``index``. StoreDamaged, FileNotFoundError."""
+        return self._opened(index).dense(vectors)
+
+    def _opened(self, path: Path) -> _Index:
+        held = self._indexes.pop(path, None)
+        if held is not None and (not path.exists() or held.identity != identity(path)):
+            held.close()
+            held = None
+        while held is None and len(self._indexes) >= _MOST_INDEXES:
+            self._indexes.pop(next(iter(self._indexes))).close()
+        if held is None:
+            held = _Index(path) if path.exists() else self._missing(path)
+        self._indexes[path] = held  # the one used last stands last
+        return held
+
+    @staticmethod
+    def _missing(path: Path) -> _Index:
+        with open_index(path):  # says what is wrong
+            raise AssertionError(path)
+
+    def embedder(self, chosen: Embed, api_key: str | None = None) -> Embedder:
+        """The model that the settings ask for. EngineError when there is none to be had."""
+        from rekal.embed.open import open_chosen
+
+        if self._model is None or self._model[0] != chosen:
+            self._close_model()
+            self._model = chosen, open_chosen(chosen, api_key)
+        return self._model[1]
+
+    def drop_stale(self) -> None:
+        """Close indexes that were replaced or removed: an open file keeps its space on the disk."""
+        for path, held in list(self._indexes.items()):
+            if not path.exists() or held.identity != identity(path):
+                self._indexes.pop(path).close()
+
+    def _close_model(self) -> None:
+        if self._model is not None:
+            self._model[1].close()
+            self._model = None
+
+    def close(self) -> None:
+        for held in self._indexes.values():
+            held.close()
+        self._indexes.clear()
+        self._close_model()
+
+
+class _Between(msgspec.Struct):
+    """What this process keeps between commands: nothing, unless it is the daemon."""
+
+    kept: Kept | None = None
+
+
+_BETWEEN = _Between()
+
+
+@contextmanager
+def resources() -> Iterator[Kept]:
+    """What the command in this block opens: closed at its end, or kept for the next one."""
+    if _BETWEEN.kept is not None:
+        yield _BETWEEN.kept
+        return
+    own = Kept()
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+@contextmanager
+def kept_between_commands() -> Iterator[Kept]:
+    """Within the block, commands share what they open."""
+    _BETWEEN.kept = Kept()
+    try:
+        yield _BETWEEN.kept
+    finally:
+        _BETWEEN.kept.close()
+        _BETWEEN.kept = None

@@ -1,0 +1,94 @@
+"""Nearness in meaning: a question's vector against the vectors of all turns, by brute force.
+
+At 200,000 turns that takes less time than reading the postings of a question; an approximate index would save nothing
+and miss some.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rekal.embed.base import Embedder, Vectors
+from rekal.index.reader import IndexReader, Ints
+from rekal.index.vectors import VectorFile
+
+Floats = NDArray[np.float64]
+
+
+class Dense:
+    """What vectors say about the turns of an index. Keep it as long as both are open: joining them costs most."""
+
+    def __init__(self, reader: IndexReader, vectors: VectorFile) -> None:
+        self._reader, self._vectors = reader, vectors
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return self._vectors.dim
+
+    @cached_property
+    def row(self) -> Ints:
+        """The row of ``vectors.matrix`` of each turn, by place; -1 without a vector."""
+        found = self._reader.columns("SELECT doc_id, chunk FROM chunks")
+        order = np.argsort(self._vectors.keys, kind="stable")
+        sorted_keys = self._vectors.keys[order]
+        at = np.searchsorted(sorted_keys, found["chunk"])
+        hit = at < len(order)
+        hit[hit] = sorted_keys[at[hit]] == found["chunk"][hit]
+        rows = np.full(len(self._reader.units("turn")), -1, np.int32)
+        rows[self._reader.units("turn").place[found["doc_id"][hit]]] = order[at[hit]]
+        return rows
+
+    @property
+    def share(self) -> float:
+        """How many of the turns have a vector, 0 to 1."""
+        return float((self.row >= 0).mean()) if len(self.row) else 1.0
+
+    def cosine(self, query: Vectors, allowed: NDArray[np.bool_] | None = None) -> Floats:
+        """Cosine of each turn with the unit vector ``query``, by place; 0 without a vector or where not allowed."""
+        known = self.row >= 0 if allowed is None else (self.row >= 0) & allowed
+        scores = np.zeros(len(self.row))
+        if len(self._vectors):
+            scores[known] = (self._vectors.matrix @ query)[self.row[known]]
+        return scores
+
+    @cached_property
+    def _spread(self) -> Floats:
+        """Length of the sum of each session's vectors, by session number."""
+        session = self._reader.units("turn").session
+        lengths = np.zeros(len(self._reader.sessions))
+        starts = np.flatnonzero(np.diff(session, prepend=-1))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(session)], strict=True):
+            rows = self.row[start:stop]
+            total = self._vectors.matrix[rows[rows >= 0]].sum(axis=0, dtype=np.float64)
+            lengths[session[start]] = np.sqrt(total @ total)
+        return lengths
+
+    def centroid(self, cosine: Floats) -> Floats:
+        """Cosine of each session's mean vector with the query that gave ``cosine`` (unfiltered), by session number."""
+        sums = np.bincount(self._reader.units("turn").session, cosine, minlength=len(self._reader.sessions))
+        scores: Floats = sums / np.maximum(self._spread, 1e-6)
+        return scores
+
+
+class Nearness(msgspec.Struct, frozen=True):
+    """Cosines with one question: ``cosine`` by place of the turn, ``centroid`` by session number."""
+
+    cosine: Floats
+    centroid: Floats
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """Vectors of an index with the model that made them."""
+
+    dense: Dense
+    embedder: Embedder
+
+    def near(self, question: str) -> Nearness:
+        """How near everything is to ``question``, filtered by nothing. EngineError."""
+        cosine = self.dense.cosine(self.embedder.embed_query(question))
+        return Nearness(cosine, self.dense.centroid(cosine))
