@@ -1,6 +1,6 @@
 """The adapters: ours, and those that other distributions add under the entry-point group ``rekal.agents``.
 
-An adapter's module is imported only when its agent is asked for.
+An adapter's module is imported only when its agent is asked for. A name that is ours stays ours.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from rekal.agents.base import Adapter
+from rekal.agents.foreign import Foreign
 from rekal.errors import ConfigError
 
 GROUP = "rekal.agents"
@@ -44,4 +45,4 @@ def load(wanted: Collection[str] = ()) -> list[Adapter]:
 def _adapters(name: str) -> list[Adapter]:
     if name in BUILT_IN:
         return [cast(Adapter, import_module(module).ADAPTER) for module in BUILT_IN[name]]
-    return [cast(Adapter, point.load()) for point in entry_points(group=GROUP) if point.name == name]
+    return [Foreign(name, point.load) for point in entry_points(group=GROUP) if point.name == name]
