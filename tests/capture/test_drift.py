@@ -12,7 +12,7 @@ from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
 from tests.support.talks import STORES, Round, Talk
 
-UNKNOWN = {
+UNKNOWN: dict[str, tuple[dict[str, object], str]] = {
     "claude": ({"type": "hologram", "sessionId": "x"}, "hologram"),
     "codex": ({"timestamp": "2026-03-02T09:00:00Z", "type": "hologram", "payload": {}}, "hologram"),
     "copilot cli": ({"type": "hologram", "data": {}, "id": "h", "timestamp": "2026-03-02T09:00:00Z"}, "hologram"),
