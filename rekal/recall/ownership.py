@@ -70,6 +70,8 @@ def _window_scores(sentences: Sentences, idf: Floats, mine: Bools) -> Floats:
     """By sentence: BM25, as a share of the question's idf, of the turn and its two neighbours, where a turn is made of
     its sentences in ``mine`` only. A window is as long as its whole turns, whoever owns their sentences.
     """
+    if not len(sentences.turn):
+        return np.zeros(0)
     turns, first, at = np.unique(sentences.turn, return_index=True, return_inverse=True)
     tf = np.zeros((len(idf), len(turns)))
     np.add.at(tf.T, at[mine], sentences.tf.T[mine])

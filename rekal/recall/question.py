@@ -154,7 +154,7 @@ def understand(text: str, people: Sequence[str] = ()) -> Question:
     taken = {term for person in named for term in tokens(person)}
     found = [(word, terms) for word, terms in query_words(text) if is_content(word)] or query_words(text)
     kept = [(word, terms) for word, terms in found if not taken.intersection(terms)] or found
-    persons = [Anchor("person", person, tokens(person)[0], tuple(tokens(person))) for person in named]
+    persons = [Anchor("person", person, terms[0], terms) for person in named if (terms := tuple(tokens(person)))]
     shaped = [anchor for anchor in dict.fromkeys(_shaped_anchors(text)) if not taken.intersection(anchor.terms)]
     words = tuple(dict.fromkeys(core(word) for word, _ in kept))
     anchors = (*persons, *shaped)

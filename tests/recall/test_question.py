@@ -1,0 +1,100 @@
+"""What a question asks for, and when it asks for nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rekal.recall.question import in_first_person, understand
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit and push",
+        "yes, do it",
+        "ok, do 1+2 next",
+        "let's go with A",
+        "run the tests again please",
+        "what is left in the plan?",
+        "",
+        "???",
+    ],
+)
+def test_steering_an_agent_asks_nothing(text: str) -> None:
+    assert understand(text).thin == "chatter"
+
+
+@pytest.mark.parametrize("text", ["fix the cache", "why redis"])
+def test_a_lone_topic_word_is_too_little(text: str) -> None:
+    assert understand(text).thin == "no_topic"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["upload queue", "parse_line", "src/cache.py", "why did we move the job queue to Postgres", "clean stale locks"],
+)
+def test_a_topic_is_not_thin(text: str) -> None:
+    assert understand(text).thin is None
+
+
+def test_grammar_is_left_out_of_the_terms() -> None:
+    question = understand("Why did we move the job queue from Redis to Postgres?")
+    assert question.words == ("move", "job", "queue", "Redis", "Postgres")
+    assert question.terms == ("move", "job", "queue", "redi", "postgr")
+
+
+def test_a_question_of_grammar_alone_keeps_its_words() -> None:
+    question = understand("who is it")
+    assert question.terms
+    assert question.thin == "chatter"
+
+
+def test_anchors_by_shape() -> None:
+    anchors = understand(
+        "did GET /v1/users in src/api.py time out after 30s with v2.1 of parseLine on AWS for Kafka"
+    ).anchors
+    found = {(anchor.kind, anchor.text) for anchor in anchors}
+    assert {
+        ("acronym", "GET"),
+        ("path", "/v1/users"),
+        ("path", "src/api.py"),
+        ("symbol", "30s"),
+        ("number", "v2.1"),
+        ("symbol", "parseLine"),
+        ("acronym", "AWS"),
+        ("name", "Kafka"),
+    } <= found
+
+
+def test_the_first_word_and_months_are_no_names() -> None:
+    assert understand("Deploys failed in March. Rollbacks too.").of_kind("name") == ()
+
+
+def test_people_become_anchors_not_terms() -> None:
+    question = understand(
+        "What did Ada Byron's review of Grace's parser find?", ["Grace Hopper", "Ada Byron", "Alan Kay"]
+    )
+    assert [anchor.text for anchor in question.of_kind("person")] == ["Ada Byron", "Grace Hopper"]
+    assert not {"ada", "byron", "grace"} & set(question.terms)
+    assert "parser" in question.words
+
+
+def test_a_name_inside_a_word_or_address_is_not_that_person() -> None:
+    assert understand("adapt the Adapter for bob@example.com", ["Ada", "bob"]).of_kind("person") == ()
+
+
+def test_first_person() -> None:
+    text = "What did Ada say about Grace's parser after Ada's review?"
+    assert in_first_person(text, "Ada", ["Grace"]) == "What did I say about your parser after my review?"
+    assert in_first_person(text, None) == text
+
+
+@settings(deadline=None, max_examples=200)
+@given(text=st.text(max_size=120), people=st.lists(st.text(max_size=12), max_size=3))
+def test_no_text_is_too_strange(text: str, people: list[str]) -> None:
+    question = understand(text, people)
+    assert len(set(question.terms)) == len(question.terms)
+    assert {anchor.text for anchor in question.of_kind("person")} <= set(people)
+    in_first_person(text, next(iter(people), None), people[1:])
