@@ -63,7 +63,7 @@ def test_nothing_is_lost_and_nothing_fails(rekal: Rekal, tmp_path: Path) -> None
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     sessions = _sessions(rekal, 2)
-    assert _check(rekal, scratch, sessions, 8, growing(sessions, 12, 0.1)) == 12
+    assert _check(rekal, scratch, sessions, 8, growing(sessions, 12, scratch)) == 12
 
 
 @pytest.mark.soak
@@ -75,7 +75,7 @@ def test_nothing_is_lost_and_nothing_fails_for_a_minute(rekal: Rekal, tmp_path: 
     end = time.monotonic() + 60
 
     def minute() -> Iterator[int]:
-        for number in growing(sessions, 100_000, 0.05):
+        for number in growing(sessions, 100_000, scratch):
             yield number
             if time.monotonic() > end:
                 return

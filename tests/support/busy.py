@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tests.support.claude import ClaudeSession
+from tests.support.live import until
 
 # A process that runs the command line COUNT times, or until the file STOP is there: starting Python costs more than
 # recalling, and it is the databases that shall be busy.
@@ -77,12 +79,21 @@ def crowd(
     ]
 
 
-def growing(sessions: list[ClaudeSession], count: int, pause: float) -> Iterator[int]:
-    """Let every session say something ``count`` times."""
+def _more(measure: Callable[[], int], before: int) -> bool:
+    return measure() > before
+
+
+def growing(sessions: list[ClaudeSession], count: int, scratch: Path) -> Iterator[int]:
+    """Let every session say something ``count`` times, each time after some process of the crowd has answered."""
+
+    def answered() -> int:
+        return sum(path.stat().st_size for path in scratch.glob("*.out"))
+
     for number in range(count):
+        before = answered()
         for session in sessions:
             session.human(f"Question {number} about the durable queue in {session.session_id[:8]}")
             session.runs(f"make part{number}", "no rule to make it", error=True)
             session.says(f"Answer {number}: the broker forgets.")
-        time.sleep(pause)
+        until(functools.partial(_more, answered, before), lambda: "nobody answers")
         yield number
