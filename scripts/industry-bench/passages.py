@@ -1,0 +1,71 @@
+"""Passages of turns, and whether what a question pins down stands together with the rest of it."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from stores import Lexicon
+
+from rekal.recall.ownership import anchored
+from rekal.recall.question import Anchor, AnchorKind, Question, anchor_kind, core
+
+SIZE = 800  # characters
+_BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[A-Z])|\n")
+SLOTS: tuple[AnchorKind, ...] = ("path", "symbol", "number", "acronym", "name")
+
+
+def cut(text: str) -> Iterator[str]:
+    """Paragraphs and sentences, joined up to ``SIZE`` characters."""
+    passage = ""
+    for piece in _BREAK.split(text):
+        if passage and len(passage) + len(piece) > SIZE:
+            yield passage
+            passage = piece
+        else:
+            passage = f"{passage} {piece}" if passage else piece
+    if passage.strip():
+        yield passage
+
+
+class Passages:
+    """Passages by term, and the words of them that have the shape of an anchor."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        passages = [passage for text in texts for passage in cut(text)] or ["-"]
+        self.lexicon = Lexicon(passages)
+        seen: dict[AnchorKind, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for passage in passages:
+            words = passage.split()
+            for at, word in enumerate(words):
+                kind = anchor_kind(word, at == 0 or words[at - 1][-1:] in ".!?:-*")
+                if kind:
+                    seen[kind][core(word)] += 1
+        self.shaped = {kind: sorted(w for w, n in found.items() if n >= 2) for kind, found in seen.items()}
+
+
+def lowest_ratio(passages: Passages, question: Question) -> float | None:
+    """The lowest anchor ratio of a question, or None."""
+    ids = passages.lexicon.ids(question.terms)
+    idf, present = passages.lexicon.idf(ids), passages.lexicon.counts(ids) > 0
+    ratios = []
+    for anchor in question.of_kind(*SLOTS):
+        own = np.array([term in anchor.terms for term in question.terms], np.bool_)
+        has = passages.lexicon.counts(passages.lexicon.ids([anchor.term]))[0] > 0
+        ratio = anchored(present, idf, own, has)
+        if ratio is not None:
+            ratios.append(ratio)
+    return min(ratios, default=None)
+
+
+def slot_swap(passages: Passages, question: Question, rng: random.Random) -> str | None:
+    """The question with one anchor exchanged for another of its kind that the store knows; None when it has none."""
+    slots: list[Anchor] = [anchor for anchor in question.of_kind(*SLOTS) if passages.shaped.get(anchor.kind)]
+    if not slots:
+        return None
+    slot = rng.choice(slots)
+    pool = [word for word in passages.shaped[slot.kind] if word.casefold() != slot.text.casefold()]
+    return question.text.replace(slot.text, rng.choice(pool), 1) if pool else None

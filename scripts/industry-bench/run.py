@@ -1,0 +1,207 @@
+"""Score recall's ranking and gate on LoCoMo, devrecall and BEAM, with the groups that are tested held apart.
+
+    python scripts/industry-bench/run.py [locomo|devrecall|beam|all] --data FOLDER [--cache FOLDER] [--fresh]
+
+Prints and writes ``runs/<set>.json`` (measures) and ``runs/<set>.jsonl`` (ids, scores and verdicts by row, no text).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fit import Bools, Floats
+from measures import bootstrap, ranks, separation, verdicts
+from models import Arm, fit_anchors, fit_consistency, fit_presence, out_of_fold, supports
+from rows import Row
+from sets import SetName, load
+
+from rekal.embed.profiles import DEFAULT
+from rekal.recall.gate import Gate, Logistic
+
+HERE = Path(__file__).parent
+INJECT_RECALL = 0.95
+BUDGETS = (150, 300, 600, 1200, 2400)
+ARMS: tuple[Arm, ...] = ("dense", "lexical")
+SURE = Logistic((), (), (), (), 30.0)  # for a gate the set has no questions for
+SETS = {"reference-1888": 1, "corrected-1887": 2}  # bits of Row.sets
+
+
+def provenance(name: SetName, data: Path) -> dict[str, Any]:
+    """What the numbers depend on."""
+    files = sorted((data / name).glob("*.zst" if name == "devrecall" else "*.json*"))
+    return {
+        "data_sha256": {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files},
+        "model": f"{DEFAULT.name} {DEFAULT.sha256}",
+        "packages": {p: importlib.metadata.version(p) for p in ("numpy", "scipy", "snowballstemmer", "xllamacpp")},
+        "inject_recall_asked": INJECT_RECALL,
+    }
+
+
+def locomo_gate(rows: list[Row], arm: Arm) -> Gate:
+    return Gate(fit_presence(rows, arm), fit_consistency(rows, arm), SURE, ())
+
+
+def held_out_halves(rows: list[Row], arm: Arm, bit: int) -> tuple[Floats, Bools]:
+    """Support and verdict of every row: models and cut come from the five conversations it is not in, and of those
+    from the rows of the set with this ``bit``.
+    """
+    names = sorted({row.group for row in rows if ">" not in row.group})
+    score, inject = np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
+    for half in (0, 1):
+        tested = set(names[half::2])
+        tuning = [r for r in rows if r.sets and not tested & set(r.group.split(">"))]
+        inner = [row for row in tuning if row.kind == "answerable"]
+        folds = out_of_fold(tuning, lambda seen: locomo_gate(seen, arm), arm)
+        answerable = folds[[row.kind == "answerable" and bool(row.sets & bit) for row in tuning]]
+        cut = float(np.quantile(answerable, 1 - INJECT_RECALL))
+        at = [i for i, row in enumerate(rows) if row.group.split(">")[0] in tested]
+        score[at] = supports(locomo_gate(tuning, arm), [rows[i] for i in at], arm)
+        inject[at] = score[at] >= cut
+        print(f"  {arm}: half {half}, {len(inner)} answerable questions to tune on, cut {cut:.4f}")
+    return score, inject
+
+
+def locomo_report(rows: list[Row], bit: int, score: Floats, inject: Bools) -> dict[str, Any]:
+    """Measures of one row set."""
+    mine = np.array([bool(row.sets & bit) for row in rows])
+    asked = [i for i, row in enumerate(rows) if mine[i] and row.kind in ("answerable", "adversarial")]
+    picked = [rows[i] for i in asked]
+    parts = sorted({(row.kind, row.part) for row in picked})
+    made = {
+        kind: [i for i, row in enumerate(rows) if mine[i] and row.kind == kind and row.part in ("", "any")]
+        for kind in ("swap", "kept", "mapped")
+    }
+    shown = [i for i in range(len(rows)) if mine[i] and rows[i].part != "parity"]
+    gold = [i for i in asked if rows[i].kind == "answerable" and rows[i].turn_rank is not None]
+    return {
+        "verdicts": verdicts(picked, inject[asked]),
+        "interval_95": bootstrap(picked, inject[asked]),
+        "inject_rate_by_part": {
+            f"{kind}:{part}": float(inject[[i for i in asked if (rows[i].kind, rows[i].part) == (kind, part)]].mean())
+            for kind, part in parts
+        },
+        "silence_rate": {kind: float((~inject[at]).mean()) for kind, at in made.items()},
+        "separation": separation([rows[i] for i in shown], score[shown]),
+        "inject_and_evidence@600": float(np.mean([inject[i] and rows[i].in_window["any@600"] for i in gold])),
+    }
+
+
+def locomo(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Bools]]]:
+    answerable = [row for row in rows if row.kind == "answerable" and row.sets & 2 and row.turn_rank is not None]
+    report: dict[str, Any] = {"ranking": ranks(answerable), "window": {}}
+    for budget in BUDGETS:
+        for what in ("any", "all"):
+            hits = [row.in_window[f"{what}@{budget}"] for row in answerable]
+            report["window"][f"{what}@{budget}"] = float(np.mean(hits))
+    for part in sorted({row.part for row in answerable}):
+        report[f"ranking:{part}"] = ranks([row for row in answerable if row.part == part])
+    scored = {}
+    for arm in ARMS:
+        for name, bit in SETS.items():
+            scored[f"{arm} {name}"] = held_out_halves(rows, arm, bit)
+            report[f"{arm} {name}"] = locomo_report(rows, bit, *scored[f"{arm} {name}"])
+    report["tuned_on"] = (
+        "models and cut: the other five conversations; the cut from rows of the same set. Weights of the rankings and"
+        " the two offsets of the gate: all ten, by hand and by a search over answerable questions"
+    )
+    return report, scored
+
+
+def devrecall_gate(rows: list[Row], arm: Arm, anchors: bool) -> Gate:
+    return Gate(fit_presence(rows, arm), SURE, fit_anchors(rows) if anchors else SURE, ())
+
+
+def devrecall(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Bools]]]:
+    """Each repository is scored by models of the others; its cut is the others' too."""
+    answerable = [row for row in rows if row.kind == "answerable"]
+    report: dict[str, Any] = {
+        "ranking:commit-side clean": ranks([row for row in answerable if not row.part.endswith(":leaky")]),
+        "ranking:commit-side leaky": ranks([row for row in answerable if row.part.endswith(":leaky")]),
+        "ranking:other": ranks([row for row in rows if row.kind == "other_kind"]),
+    }
+    for part in sorted({row.part for row in answerable}):
+        report[f"ranking:{part}"] = ranks([row for row in answerable if row.part == part])
+    groups = np.array([row.group for row in rows])
+    want = np.array([row.kind == "answerable" for row in rows])
+    scored: dict[str, tuple[Floats, Bools]] = {}
+    for arm in ARMS:
+        for anchors in (False, True):
+            score = out_of_fold(rows, lambda seen, a=arm, n=anchors: devrecall_gate(seen, a, n), arm)  # type: ignore[misc]
+            inject = np.zeros(len(rows), np.bool_)
+            for group in np.unique(groups):
+                cut = np.quantile(score[want & (groups != group)], 1 - INJECT_RECALL)
+                inject[groups == group] = score[groups == group] >= cut
+            name = f"{arm}{'+anchors' if anchors else ''}"
+            scored[name] = (score, inject)
+            kinds = sorted({row.kind for row in rows})
+            rates = {k: float(inject[[row.kind == k for row in rows]].mean()) for k in kinds}
+            clear = [i for i, row in enumerate(rows) if row.kind not in ("other_kind", "swap")]
+            report[name] = {
+                "separation": separation(rows, score),
+                "inject_rate_at_held_out_cut": rates,
+                "verdicts": verdicts([rows[i] for i in clear], inject[clear]),
+                "interval_95": bootstrap([rows[i] for i in clear], inject[clear]),
+                "thin": {k: float(np.mean([row.thin for row in rows if row.kind == k])) for k in kinds},
+            }
+    report["tuned_on"] = "models and cut: the other repositories; ranking weights: all repositories of this half"
+    return report, scored
+
+
+def beam(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Bools]]]:
+    """No model is fitted: the lowest anchor ratio is the score, 1 for a question that has none."""
+    score = np.array([1.0 if row.ratio is None else row.ratio for row in rows])
+    inject = np.zeros(len(rows), np.bool_)
+    groups = np.array([row.group for row in rows])
+    want = np.array([row.kind == "answerable" for row in rows])
+    for group in np.unique(groups):
+        inject[groups == group] = score[groups == group] >= np.quantile(score[want & (groups != group)], 0.05)
+    coding = np.array([row.part == "coding" for row in rows])
+    report = {
+        "all": separation(rows, score),
+        "coding": separation([row for row in rows if row.part == "coding"], score[coding]),
+        "verdicts": verdicts(rows, inject),
+        "interval_95": bootstrap(rows, inject),
+        "tuned_on": "the cut: the other chats",
+    }
+    return report, {"lexical": (score, inject)}
+
+
+def write(name: SetName, report: dict[str, Any], rows: list[Row], scored: dict[str, tuple[Floats, Bools]]) -> None:
+    folder = HERE / "runs"
+    folder.mkdir(exist_ok=True)
+    text = json.dumps(report, indent=1, sort_keys=True, default=float)
+    (folder / f"{name}.json").write_text(text + "\n")
+    with (folder / f"{name}.jsonl").open("w") as file:
+        for at, row in enumerate(rows):
+            entry: dict[str, Any] = {"id": row.id, "kind": row.kind, "part": row.part}
+            if row.session_rank is not None:
+                entry["session_rank"] = min(row.session_rank, 1e4)
+            for arm, (score, inject) in scored.items():
+                entry[arm] = [round(float(score[at]), 4), "INJECT" if inject[at] else "SILENCE"]
+            file.write(json.dumps(entry) + "\n")
+    print(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("set", choices=["locomo", "devrecall", "beam", "all"])
+    parser.add_argument("--data", type=Path, required=True, help="folder with locomo/, devrecall/ and beam/")
+    parser.add_argument("--cache", type=Path, default=Path("/tmp/rekal-bench"), help="vectors and measured rows")
+    parser.add_argument("--fresh", action="store_true", help="measure again")
+    asked = parser.parse_args()
+    names: list[SetName] = ["devrecall", "locomo", "beam"] if asked.set == "all" else [asked.set]
+    score = {"locomo": locomo, "devrecall": devrecall, "beam": beam}
+    for name in names:
+        rows = load(name, asked.data, asked.cache, asked.fresh)
+        report, scored = score[name](rows)
+        write(name, report | {"provenance": provenance(name, asked.data)}, rows, scored)
+
+
+if __name__ == "__main__":
+    main()
