@@ -8,10 +8,11 @@ Git Bash, WSL, percent-encoded URIs, and the form in which an agent writes a dir
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 
 from rekal.scrub.people import pseudonym
 from rekal.scrub.rules import Rules
-from rekal.scrub.secrets.kind import positions
 from rekal.scrub.secrets.placeholder import words
 
 _SLASH = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])"
@@ -49,6 +50,13 @@ _BORDERS = frozenset(" \t\n\"'`=(,;")
 _AHEAD = frozenset("/\\-FfCc")
 
 
+def _positions(low: str, name: str) -> Iterator[int]:
+    at = low.find(name)
+    while at >= 0:
+        yield at
+        at = low.find(name, at + 1)
+
+
 class Homes:
     """Rewrites the home directories of texts by ``rules``."""
 
@@ -59,13 +67,14 @@ class Homes:
         names = {rules.username, *(parts[-1] for parts in usual)}
         self._own = {name.casefold() for name in names if name} - {"root"}
         self._own_dashed = sorted((_dashed(name) for name in self._own), key=len, reverse=True)
+        self._of = lru_cache(maxsize=256)(self._of_name)
         self._unusual = [_Listed(parts) for parts in split if parts not in usual]
 
     def rewrite(self, text: str, low: str) -> str:
         """``text`` with its homes rewritten. ``low`` is it in lower case, of the same length."""
         edits: list[tuple[int, int, str]] = []
-        if "home" in low or "users" in low:
-            for at in positions(low, _HOMES):
+        for name in _HOMES:
+            for at in _positions(low, name):
                 if text[at - 1 : at] not in _AHEAD:
                     continue
                 edit = self._path(text, at) or self._dashed_path(text, at)
@@ -77,18 +86,29 @@ class Homes:
 
     def _path(self, text: str, at: int) -> tuple[int, int, str] | None:
         match = _PATH.match(text, at)
-        start, inside = _beginning(text, at) if match else (at, False)
-        if match is None or start == at:
+        if match is None:
             return None
-        name = match["name"].rstrip(".") if not match["more"] else match["name"]
-        end = match.start("name") + len(name)
-        own = name.casefold() in self._own
+        begin, end = match.span("name")
+        name = text[begin:end]
+        more = match["more"]
+        if not more:
+            name = name.rstrip(".")
+            end = begin + len(name)
+        own, replacement = self._of(name)
+        if not replacement or not (own or more):
+            return None
+        start, inside = _beginning(text, at)
+        if start == at:
+            return None
         if own and not inside:
             return start, end, "~"
-        stays = not name or name.casefold() in _NOBODY or _PSEUDONYM.fullmatch(name) or inside or not match["more"]
-        if stays and not own:
-            return None
-        return match.start("name"), end, f"user-{pseudonym(self._salt, name)}"
+        return None if inside and not own else (begin, end, replacement)
+
+    def _of_name(self, name: str) -> tuple[bool, str]:
+        """Whether ``name`` is the user's own, and what to write for it, nothing when it may stay."""
+        own = name.casefold() in self._own
+        stays = not name or name.casefold() in _NOBODY or _PSEUDONYM.fullmatch(name)
+        return own, "" if stays and not own else f"user-{pseudonym(self._salt, name)}"
 
     def _dashed_path(self, text: str, at: int) -> tuple[int, int, str] | None:
         match = _DASHED.match(text, at)
@@ -133,7 +153,7 @@ class _Listed:
 
     def edits(self, text: str, low: str) -> list[tuple[int, int, str]]:
         out = []
-        for at in positions(low, (self._hint,)):
+        for at in _positions(low, self._hint):
             match = self._last.match(text, at)
             before = self._before.search(text[max(0, at - 512) : at]) if match else None
             if match and before:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rekal.scrub.secrets.kind import Kind
+from rekal.scrub.secrets.kind import Hay, Kind
 
-_RUN = "a" * 16
+_RUN = b"a" * 16
 _LEAD = 16
 _TOKEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-_CLASSES = "".join("a" if chr(code) in _TOKEN else " " for code in range(128))
+_CLASSES = bytes(ord("a" if chr(code) in _TOKEN else " ") for code in range(256))
 _WORD = "abcdefghijklmnopqrstuvwxyz_-"
 _HEX = "0123456789abcdef-"
 # Shorter runs of letters in both cases alone are identifiers: one token in 500 of this length has no digit.
@@ -23,69 +23,69 @@ _IDENTIFIER = 36
 # Parts that several hints share: without the part none of them needs to be looked for.
 _SHARED = ("key", "pass", "auth", "secret", "hook", "token", " -", "sk-")
 
-Hints = list[tuple[str, set[int]]]
-
 
 class Prefilter:
     """The hints of ``kinds``, each looked for once however many kinds share it."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._kinds = kinds
-        self._in_run = _by_hint(kinds, in_run=True)
-        self._in_text = _by_hint(kinds, in_run=False)
+        self._in_run = _by_part(kinds, in_run=True)
+        self._in_text = _by_part(kinds, in_run=False)
 
-    def candidates(self, ascii_text: str, low: str) -> list[tuple[Kind, str]]:
-        """The kinds to search for, in their order, each with the form of the text that its hints stand in.
+    def candidates(self, ascii_text: str, low: str) -> list[tuple[Kind, Hay]]:
+        """The kinds to search for, in their order, each with where its hints are to be looked for.
 
         ``ascii_text`` is the text with one ``?`` for any other character, ``low`` the same in lower case.
         """
-        found: set[int] = set()
-        _look(self._in_text, low, found)
+        text = Hay(low, ascii_text)
+        found = _present(self._in_text, text)
         runs = long_runs(ascii_text)
         if runs:
-            _look(self._in_run, runs, found)
-        kinds = (self._kinds[rank] for rank in sorted(found))
-        return [(kind, ascii_text if kind.in_run else low) for kind in kinds]
+            found |= _present(self._in_run, runs)
+            return [(self._kinds[rank], runs if self._kinds[rank].in_run else text) for rank in sorted(found)]
+        return [(self._kinds[rank], text) for rank in sorted(found)]
 
 
-def _by_hint(kinds: Sequence[Kind], *, in_run: bool) -> list[tuple[str, Hints]]:
-    """The hints of one sort under the part that must be there for any of them, often the hint itself."""
+def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> list[tuple[str, set[int]]]:
+    """Which kinds to search for when a part of their hints, often the hint itself, is in a text."""
     ranks: dict[str, set[int]] = {}
     for rank, kind in enumerate(kinds):
         if kind.in_run == in_run:
             for hint in kind.hints:
-                ranks.setdefault(hint, set()).add(rank)
-    groups: dict[str, Hints] = {}
-    for hint, having in ranks.items():
-        part = next((shared for shared in _SHARED if shared in hint), hint)
-        groups.setdefault(part, []).append((hint, having))
-    return list(groups.items())
+                part = next((shared for shared in _SHARED if shared in hint), hint)
+                ranks.setdefault(part, set()).add(rank)
+    return list(ranks.items())
 
 
-def _look(groups: list[tuple[str, Hints]], hay: str, found: set[int]) -> None:
-    for part, hints in groups:
-        if part in hay:
-            for hint, ranks in hints:
-                if hint in hay:
-                    found |= ranks
+def _present(parts: list[tuple[str, set[int]]], hay: Hay) -> set[int]:
+    found: set[int] = set()
+    text, absent = hay.text, hay.absent
+    for part, ranks in parts:
+        if part in text:
+            found |= ranks
+        else:
+            absent.add(part)
+    return found
 
 
-def long_runs(text: str) -> str:
-    """The runs of 16 or more token characters of an ASCII text, each with what stands just before it, one a line."""
-    classes = text.translate(_CLASSES)
+def long_runs(text: str) -> Hay | None:
+    """The runs of 16 or more token characters of an ASCII text, each with what stands just before it, if any."""
+    classes = text.encode("ascii").translate(_CLASSES)
     start = classes.find(_RUN)
-    if start < 0:
-        return ""
     pieces = []
+    joints = []
+    shifts = []
+    size = 0
     while start >= 0:
-        end = classes.find(" ", start + 16)
+        end = classes.find(b" ", start + 16)
         end = len(text) if end < 0 else end
         run = text[start:end]
-        if (
-            run.strip(_WORD)
-            and run.strip(_HEX)
-            and not (run.isalpha() and len(run) < _IDENTIFIER and not run.isupper())
-        ):
-            pieces.append(text[max(0, start - _LEAD) : end])
+        short_word = run.isalpha() and len(run) < _IDENTIFIER and not run.isupper()
+        if not short_word and run.strip(_WORD) and run.strip(_HEX):
+            begin = max(0, start - _LEAD)
+            pieces.append(text[begin:end])
+            joints.append(size)
+            shifts.append(begin - size)
+            size += end - begin + 1
         start = classes.find(_RUN, end)
-    return "\n".join(pieces)
+    return Hay("\n".join(pieces), text, joints, shifts) if pieces else None

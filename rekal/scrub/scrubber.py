@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 
@@ -12,12 +13,12 @@ from rekal.scrub.paths import Homes
 from rekal.scrub.prefilter import Prefilter
 from rekal.scrub.rules import Rules, compiled
 from rekal.scrub.secrets import KINDS
-from rekal.scrub.secrets.kind import Span
 
 Finding = tuple[str, int, int]
 
-_MARKER = re.compile(r"\[redacted:[a-z0-9\-]+\]")
-# Replacing a finding or a home can complete another's surroundings; three rounds were the most ever seen.
+_LONGEST_MARKER = 64
+_MARKER = re.compile(rf"\[redacted:[a-z0-9\-]{{1,{_LONGEST_MARKER - 11}}}\]")
+# Replacing a finding or a home can complete another's surroundings.
 _MAX_ROUNDS = 8
 # The shortest finding with its surroundings, "pwd=abcd" or a home directory, is longer.
 _SHORTEST = 6
@@ -44,28 +45,34 @@ class Scrubber:
         if len(text) < _SHORTEST:
             return _valid(text)
         text = _valid(text)
+        for _ in range(_MAX_ROUNDS):
+            text, ascii_text, low = self._without_homes(text)
+            findings = self._findings(text, ascii_text, low)
+            if not findings:
+                break
+            text = self._replace(text, findings)
+        return text
+
+    def _without_homes(self, text: str) -> tuple[str, str, str]:
+        """``text`` with its homes rewritten, and its two forms."""
         forms = _forms(text)
         for _ in range(_MAX_ROUNDS):
-            findings = self._findings(text, *forms)
-            cleaned = self._replace(text, findings) if findings else text
-            cleaned = self._homes.rewrite(cleaned, _forms(cleaned)[1] if findings else forms[1])
-            if cleaned == text:
+            rewritten = self._homes.rewrite(text, forms[1])
+            if rewritten is text:
                 break
-            text, forms = cleaned, _forms(cleaned)
-        return text
+            text, forms = rewritten, _forms(rewritten)
+        return text, *forms
 
     def find(self, text: str) -> list[Finding]:
         """What must go, as (kind, start, end) in order and without overlaps; home directories are not listed."""
         return self._findings(text, *_forms(text))
 
     def _findings(self, text: str, ascii_text: str, low: str) -> list[Finding]:
-        secrets = [*self._secrets(text, ascii_text, low)]
-        personal = [*self._personal(text)]
-        if not secrets and not personal:
-            return []
-        merged = _merged(secrets)
-        personal = [finding for finding in personal if not _touches(finding, merged)]
-        return _outside_markers(text, sorted([*merged, *personal], key=lambda finding: finding[1]))
+        secrets = _merged(self._secrets(text, ascii_text, low))
+        personal = _merged(self._personal(text))
+        if personal:
+            secrets = sorted([*secrets, *_apart(personal, secrets)], key=_start)
+        return _outside_markers(text, secrets) if secrets else secrets
 
     def kinds(self, text: str) -> Counter[str]:
         """How many findings of each kind ``text`` has."""
@@ -82,24 +89,30 @@ class Scrubber:
         """The one way from a raw transcript to a session that may be stored; see :func:`sessions.scrubbed`."""
         return sessions.scrubbed(self, transcript, author, root=root, branch=branch)
 
-    def _secrets(self, text: str, ascii_text: str, low: str) -> Iterator[Finding]:
+    def _secrets(self, text: str, ascii_text: str, low: str) -> list[Finding]:
+        out: list[Finding] = []
         for kind, hay in self._prefilter.candidates(ascii_text, low):
-            yield from self._allowed(text, kind.name, kind.find(text, hay))
+            for start, end in kind.find(text, hay):
+                if not self._is_allowed(text, start, end):
+                    out.append((kind.name, start, end))
         for pattern in self._custom:
             group: str | int = "secret" if "secret" in pattern.groupindex else 0
             spans = (match.span(group) for match in pattern.finditer(text))
-            yield from self._allowed(text, "custom", (span for span in spans if 0 <= span[0] < span[1]))
+            out.extend(
+                ("custom", *span) for span in spans if 0 <= span[0] < span[1] and not self._is_allowed(text, *span)
+            )
+        return out
 
-    def _personal(self, text: str) -> Iterator[Finding]:
+    def _personal(self, text: str) -> list[Finding]:
+        out: list[Finding] = []
         if self.rules.email != "keep" and "@" in text:
-            yield from self._allowed(text, "email", people.emails(text))
+            out.extend(("email", *span) for span in people.emails(text) if not self._is_allowed(text, *span))
         if self.rules.ip != "keep":
-            yield from self._allowed(text, "ip", people.public_ips(text))
+            out.extend(("ip", *span) for span in people.public_ips(text) if not self._is_allowed(text, *span))
+        return out
 
-    def _allowed(self, text: str, kind: str, spans: Iterator[Span]) -> Iterator[Finding]:
-        for start, end in spans:
-            if not any(pattern.fullmatch(text, start, end) for pattern in self._allow):
-                yield kind, start, end
+    def _is_allowed(self, text: str, start: int, end: int) -> bool:
+        return any(pattern.fullmatch(text, start, end) for pattern in self._allow)
 
     def _replace(self, text: str, findings: list[Finding]) -> str:
         pieces = []
@@ -122,6 +135,8 @@ def _missing_quote(text: str, start: int) -> str:
 
 def _valid(text: str) -> str:
     if "\x00" not in text:
+        if text.isascii():
+            return text
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -141,6 +156,8 @@ def _forms(text: str) -> tuple[str, str]:
 
 def _merged(findings: list[Finding]) -> list[Finding]:
     """``findings`` with overlaps joined, each under the name that came first (kinds come specific first)."""
+    if len(findings) < 2:
+        return findings
     ranked = sorted(enumerate(findings), key=lambda item: (item[1][1], item[0]))
     out: list[tuple[int, Finding]] = []
     for rank, (kind, start, end) in ranked:
@@ -153,23 +170,33 @@ def _merged(findings: list[Finding]) -> list[Finding]:
     return [finding for _, finding in out]
 
 
-def _touches(finding: Finding, others: list[Finding]) -> bool:
-    return any(finding[1] < end and start < finding[2] for _, start, end in others)
+def _apart(findings: list[Finding], others: list[Finding]) -> Iterator[Finding]:
+    """Those of ``findings`` that touch none of ``others``, which are in order and without overlaps."""
+    for finding in findings:
+        before = bisect_left(others, finding[2], key=_start) - 1
+        if before < 0 or others[before][2] <= finding[1]:
+            yield finding
+
+
+def _start(finding: Finding) -> int:
+    return finding[1]
 
 
 def _outside_markers(text: str, findings: list[Finding]) -> list[Finding]:
-    """``findings`` less what is a marker of an earlier scrubbing."""
-    if not findings or "[redacted:" not in text:
+    """``findings``, in order, less what is a marker of an earlier scrubbing."""
+    if "[redacted:" not in text:
         return findings
-    markers = [match.span() for match in _MARKER.finditer(text)]
     out = []
     for kind, start, end in findings:
-        for marker_start, marker_end in markers:
-            if marker_end <= start or marker_start >= end:
+        # A marker that begins before the finding may reach into it, and no marker is longer than the look back.
+        for marker in _MARKER.finditer(text, max(0, start - _LONGEST_MARKER), min(len(text), end + _LONGEST_MARKER)):
+            if marker.end() <= start:
                 continue
-            if marker_start > start:
-                out.append((kind, start, marker_start))
-            start = marker_end
+            if marker.start() >= end:
+                break
+            if marker.start() > start:
+                out.append((kind, start, marker.start()))
+            start = marker.end()
         if start < end:
             out.append((kind, start, end))
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.secrets.kind import Kind, Span, has_digit, positions
+from rekal.scrub.secrets.kind import Hay, Kind, Span, has_digit
 from rekal.scrub.secrets.placeholder import is_placeholder
 
 _HEADER = re.compile(r"""(?i)cookies?\\*["']?[ \t]{0,4}[:= ,][ \t]{0,4}\\*["']?(?=[\w.\-]+=)""")
@@ -15,8 +15,8 @@ _ATTRIBUTES = frozenset(
 )
 
 
-def _find(text: str, hay: str) -> Iterator[Span]:
-    for header in filter(None, (_HEADER.match(text, at) for at in positions(hay, ("cookie",)))):
+def _find(text: str, hay: Hay) -> Iterator[Span]:
+    for header in filter(None, (_HEADER.match(text, at) for at in hay.positions(("cookie",)))):
         pair = _PAIR.match(text, header.end())
         while pair:
             value = pair["secret"] or ""

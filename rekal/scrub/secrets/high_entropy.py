@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from rekal.scrub.secrets.kind import Kind, Span, has_digit, looks_mixed
+from rekal.scrub.secrets.kind import Hay, Kind, Span, has_digit, looks_mixed
 
 _LEAST = 32
 _MOST = 128
@@ -22,8 +22,8 @@ _MIN_ENTROPY = 4.2
 _MIN_RESTLESSNESS = 0.42
 
 _BODY = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/"
-_CLASSES = "".join("a" if chr(code) in _BODY else " " for code in range(128))
-_RUN = "a" * _LEAST
+_CLASSES = bytes(ord("a" if chr(code) in _BODY else " ") for code in range(256))
+_RUN = b"a" * _LEAST
 _SWALLOWED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[A-Za-z0-9]?)")
 # What an integrity hash, a data URL, an encrypted blob or a signature looks like just before its value.
 _DATA_BEFORE = re.compile(
@@ -42,13 +42,13 @@ _IN_PATH = re.compile(r"^/|(?:^|/)(?:[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,})(?:/|$)")
 _MARKED = re.compile(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
 
 
-def _find(text: str, hay: str) -> Iterator[Span]:
-    classes = hay.translate(_CLASSES)
+def _find(text: str, hay: Hay) -> Iterator[Span]:
+    classes = hay.whole.encode("ascii").translate(_CLASSES)
     at = classes.find(_RUN)
     while at >= 0:
-        end = classes.find(" ", at + _LEAST)
+        end = classes.find(b" ", at + _LEAST)
         end = len(text) if end < 0 else end
-        run = hay[at:end]
+        run = hay.whole[at:end]
         if len(run) <= _MOST and not run.islower() and has_digit(run) and not _is_path(run):
             for start, stop in _candidates(text, at, end):
                 if stop - start >= _LEAST and _is_random(text[start:stop]) and not _is_data(text, start, stop):

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from rekal.scrub.secrets.kind import Finder, Span, has_digit, positions
+from rekal.scrub.secrets.kind import Finder, Hay, Span, has_digit
 from rekal.scrub.secrets.placeholder import is_placeholder, words
 from rekal.scrub.secrets.quoting import string_end
 
@@ -57,7 +57,7 @@ class Named(msgspec.Struct, frozen=True):
 def by_form(form: Form) -> Finder:
     """A finder of the named values of one form."""
 
-    def find(text: str, hay: str) -> Iterator[Span]:
+    def find(text: str, hay: Hay) -> Iterator[Span]:
         return ((value.start, value.end) for value in named_values(text, hay) if value.form == form)
 
     return find
@@ -65,10 +65,10 @@ def by_form(form: Form) -> Finder:
 
 # The kinds of all forms ask for the same text one after the other.
 @lru_cache(maxsize=1)
-def named_values(text: str, low: str) -> tuple[Named, ...]:
-    """All values of ``text`` under secret names that look like secrets; ``low`` is it in lower case."""
+def named_values(text: str, hay: Hay) -> tuple[Named, ...]:
+    """All values of ``text`` under secret names that look like secrets."""
     found = {}
-    for at in positions(low, HINTS):
+    for at in hay.positions(HINTS):
         after = _AFTER.match(text, at)
         if after is None or (after["sep"] == " " and "-" not in text[max(0, at - 24) : at]):
             continue
@@ -88,18 +88,24 @@ def _value(text: str, at: int, after: re.Match[str]) -> Named | None:
     option = name.startswith("-") and not after["close"]
     if spaced and not option:
         return None
-    bare_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-")).lower()
-    password = _PASSWORD.search(bare_name) is not None
+    bare_name, password, secret = _meaning(name)
     if bare_name == "pass" and after["sep"] != "=" and not after["close"]:  # "PASS: TestX", "tests pass: ..."
         return None
     form = _form(text, start, name, after, option)
-    secret = _SECRET.search(bare_name) is not None and not _HARMLESS.search(bare_name)
     if not password and not secret and not (form == "query" and bare_name == "key"):
         return None
     opened = _OPEN.match(text, after.end())
     if opened:
         return _quoted(text, opened, form, password, bare_name)
     return _unquoted(text, after, form, password)
+
+
+@lru_cache(maxsize=512)
+def _meaning(name: str) -> tuple[str, bool, bool]:
+    """``name`` in lower case with its parts apart, whether it says password and whether it says another secret."""
+    bare = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-")).lower()
+    secret = _SECRET.search(bare) is not None and not _HARMLESS.search(bare)
+    return bare, _PASSWORD.search(bare) is not None, secret
 
 
 def _form(text: str, start: int, name: str, after: re.Match[str], option: bool) -> Form:

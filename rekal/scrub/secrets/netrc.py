@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.secrets.kind import Kind, Span, positions
+from rekal.scrub.secrets.kind import Hay, Kind, Span
 from rekal.scrub.secrets.placeholder import is_placeholder
 
 _GAP = r"(?:[ \t]|\r?\n[+\- ]?|\\+[nrt])+"
@@ -14,8 +14,8 @@ _PASSWORD = re.compile(rf"password{_GAP}(?:\\*[\"'])?(?P<secret>[^\s\"'\\]+)")
 _LOOK_BACK = 256
 
 
-def _find(text: str, hay: str) -> Iterator[Span]:
-    for at in positions(hay, ("password",)):
+def _find(text: str, hay: Hay) -> Iterator[Span]:
+    for at in hay.positions(("password",)):
         password = _PASSWORD.match(text, at)
         if password and _LOGIN.search(text[max(0, at - _LOOK_BACK) : at]) and not is_placeholder(password["secret"]):
             yield password.span("secret")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.secrets.kind import Kind, Span
+from rekal.scrub.secrets.kind import Hay, Kind, Span
 
 _OPEN = re.compile(r"<private>", re.IGNORECASE)
 _TAG = re.compile(r"<(?P<slash>/?)private>", re.IGNORECASE)
 
 
-def _find(text: str, hay: str) -> Iterator[Span]:
+def _find(text: str, hay: Hay) -> Iterator[Span]:
     opened = _OPEN.search(text)
     while opened:
         end = _closing(text, opened.end())

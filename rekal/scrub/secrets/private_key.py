@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.secrets.kind import Kind, Span
+from rekal.scrub.secrets.kind import Hay, Kind, Span
 
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
@@ -20,7 +20,7 @@ _LINE = re.compile(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P
 _DIFF_LINE = re.compile(r"(?:\r?\n|\\+n)[+\-]")
 
 
-def _find(text: str, hay: str) -> Iterator[Span]:
+def _find(text: str, hay: Hay) -> Iterator[Span]:
     for begin in _BEGIN.finditer(text):
         body = _BODY.match(text, begin.end())
         if body is None:

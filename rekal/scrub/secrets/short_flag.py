@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.secrets.kind import Kind, Span, positions
+from rekal.scrub.secrets.kind import Hay, Kind, Span
 from rekal.scrub.secrets.placeholder import is_placeholder
 
-_HINTS = (" -p", " -u", " --user")
+_HINTS = (" -",)
+_FIRST = ("p", "u", "-")
 _OPTION = re.compile(
     r"""[ ](?:-p[ \t]*|(?P<login>(?:-u|--user)[ =]?(?:\\*["'])?[^\s:"'\\/]{1,80}:))"""
     r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>\x00-\x1f]{3,}))"""
@@ -20,9 +21,9 @@ _SPACED = re.compile(
 _LOGIN = re.compile(r"(?:\b|(?<=\dm)|(?<=\\[nrt]))(?:curl|wget|http|https)\b")
 
 
-def _find(text: str, hay: str) -> Iterator[Span]:
-    for at in positions(hay, _HINTS):
-        option = _OPTION.match(text, at)
+def _find(text: str, hay: Hay) -> Iterator[Span]:
+    for at in hay.positions(_HINTS):
+        option = _OPTION.match(text, at) if text[at + 2 : at + 3] in _FIRST else None
         if option is None:
             continue
         group = "quoted" if option["quoted"] else "bare"
