@@ -145,6 +145,14 @@ class Session(msgspec.Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
 
 
+_WHOLE = frozenset({"write", "writefile", "createfile", "create", "fswrite", "writetofile"})
+
+
+def writes_whole(tool: str) -> bool:
+    """Whether a tool hands over the whole new text of a file: what the file had before is then not its doing."""
+    return tool.lower().replace("_", "") in _WHOLE
+
+
 class FileChange(msgspec.Struct, frozen=True):
     """One path of a commit. ``T``: only a tool call says it was touched."""
 

@@ -19,6 +19,7 @@ from rekal.capture import copies, sweep
 from rekal.capture.facts import facts_reader
 from rekal.capture.link import CommitFacts, Linked, link
 from rekal.capture.rewrite import carry_over
+from rekal.capture.whole import History, only_new_lines
 from rekal.errors import GitError, StoreDamaged
 from rekal.git import Repo
 from rekal.ids import checkpoint_id
@@ -177,10 +178,13 @@ def _write(
     total = Captured()
     done = 0
     groups = list(sweep.batches(todo)) or [[]]
+    history = History(repo)
     for number, batch in enumerate(groups, start=1):
         readings = []
         for adapter, source in batch:
-            readings.append(sweep.read(job, adapter, source, known.get(source.key)))
+            reading = sweep.read(job, adapter, source, known.get(source.key))
+            fresh = tuple(only_new_lines(session, history) for session in reading.sessions)
+            readings.append(msgspec.structs.replace(reading, sessions=fresh))
             done += 1
             if progress:
                 progress(done, len(todo))
@@ -194,14 +198,11 @@ def _write(
 
 def _append(ledger: Ledger, readings: Sequence[sweep.Reading], total: Captured) -> Captured:
     sessions, turns, calls = total.sessions, total.turns, total.calls
-    for reading in readings:
-        for session in reading.sessions:
-            appended = ledger.append(session)
-            sessions += bool(appended.turns or appended.calls)
-            turns += appended.turns
-            calls += appended.calls
-        if reading.state is not None:
-            sources.save(ledger.con, reading.state)
+    for appended in ledger.append_all([session for reading in readings for session in reading.sessions]):
+        sessions += bool(appended.turns or appended.calls)
+        turns += appended.turns
+        calls += appended.calls
+    sources.save(ledger.con, [reading.state for reading in readings if reading.state is not None])
     return msgspec.structs.replace(
         total, sessions=sessions, turns=turns, calls=calls, sources=total.sources + len(readings)
     )

@@ -26,6 +26,7 @@ from rekal.store.connect import Connection
 Level = Literal["line", "hunk", "file", "commit", "none"]
 
 _BESIDE = 2  # lines with a hash on each side that speak for an edit
+_HALF, _MOST = 0.5, 0.75  # of them
 _TELLING = 12  # letters and digits of a line that can stand alone
 _SLACK = timedelta(seconds=2)  # commit times have whole seconds
 
@@ -55,10 +56,10 @@ class Text:
         return self._keys[number]
 
     def beside(self, number: int) -> list[int]:
-        """Keys of the nearest lines above and below that have one."""
+        """Keys of the nearest lines above and below that occur once: lines that every block has speak for none."""
         up = range(number - 1, max(0, number - 1 - REACH), -1)
         down = range(number + 1, min(len(self._lines), number + REACH) + 1)
-        sides = ([k for k in map(self.key, side) if k is not None] for side in (up, down))
+        sides = ([k for n in side if (k := self.key(n)) is not None and self.count(n) == 1] for side in (up, down))
         return [key for side in sides for key in side[:_BESIDE]]
 
     def count(self, number: int) -> int:
@@ -87,9 +88,9 @@ class _Scope:
         self.edits = brought(line.key)
         self._beside = [brought(key) for key in line.beside] if self.edits else []
 
-    def support(self, edit: Wrote) -> int:
-        """How many of the lines beside it the same edit brought."""
-        return sum(any(edit is other for other in others) for others in self._beside)
+    def support(self, edit: Wrote) -> float:
+        """The share of the lines beside it that the same edit brought, 0 to 1."""
+        return sum(any(edit is other for other in others) for others in self._beside) / max(len(self._beside), 1)
 
 
 def attribute(con: Connection, repo: Repo, path: str, now: Sequence[str], blamed: Blame) -> dict[int, Attribution]:
@@ -156,10 +157,14 @@ class _Finder:
         inside = _Scope(line, edits, lambda e: named(e) and _led_by(line, e) is not None)
         # Code moved between files by hand or shell: the same turns wrote it, under a name this file never had.
         moved = _Scope(line, edits, lambda e: before(e) and _led_by(line, e) is not None)
-        if inside.edits:
-            edit = _best(line, inside)
-        else:
-            edit = _best(line, moved, least=1) or _elsewhere(line, _Scope(line, edits, named))
+        # One of several occurrences may be one that nobody recorded, unless its neighbours are by the same turn.
+        edit = _best(inside, _HALF if line.count > 1 else 0.0) or _best(moved, _MOST)
+        if edit is None and (line.count > 1 or not inside.edits):
+            edit = _elsewhere(line, _Scope(line, edits, named))
+        if edit is None and line.count > 1:
+            # Blame may take lines that many blocks have for a copy of the oldest of them: time then proves nothing.
+            # (A file written whole repeats what was there, so it proves nothing either.)
+            edit = _elsewhere(line, _Scope(line, edits, lambda e: e.path in self._names and not e.whole))
         if edit is None:
             return None
         by = _led_by(line, edit)
@@ -173,31 +178,24 @@ def _led_by(line: _Line, edit: Wrote) -> Led | None:
     return None
 
 
-def _best(line: _Line, scope: _Scope, least: int = 0) -> Wrote | None:
-    """The latest edit that wrote the line; of a line that occurs more than once, the one that fits its place best.
-
-    ``least`` is how many lines beside it must speak for the edit; without any, one of several occurrences may be one
-    that nobody recorded.
-    """
-    if not scope.edits:
-        return None
-    several = line.count > 1
-    best = max(scope.edits, key=lambda e: (scope.support(e) if several or least else 0, e.order))
-    return best if scope.support(best) >= max(least, int(several)) else None
+def _best(scope: _Scope, least: float) -> Wrote | None:
+    """The edit that at least the share ``least`` of the lines beside it speaks for; the latest when that is none."""
+    best = max(scope.edits, key=lambda e: (scope.support(e) if least else 0.0, e.order), default=None)
+    return best if best and scope.support(best) >= least else None
 
 
 def _elsewhere(line: _Line, scope: _Scope) -> Wrote | None:
     """An edit that no commit leads to: one whose neighbours speak for it, or the only one of a telling line."""
-    best: dict[str, tuple[int, Wrote]] = {}
+    best: dict[str, tuple[float, Wrote]] = {}
     for edit in scope.edits:
         support = scope.support(edit)
-        if support >= best.get(edit.session_id, (0, edit))[0]:
+        if support >= best.get(edit.session_id, (0.0, edit))[0]:
             best[edit.session_id] = (support, edit)
     ranked = sorted(best.values(), key=lambda pair: pair[0], reverse=True)
     if not ranked or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
         return None
     support, edit = ranked[0]
-    return edit if support or (line.telling and line.count <= 1) else None
+    return edit if support >= _HALF or (line.telling and line.count <= 1) else None
 
 
 def _hunks(lines: Sequence[BlamedLine], found: Mapping[int, Attribution]) -> Iterator[tuple[int, Attribution]]:

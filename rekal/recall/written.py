@@ -8,12 +8,10 @@ from datetime import datetime
 
 import msgspec
 
+from rekal.model import writes_whole
 from rekal.recall.keys import DROPPED_BITS
 from rekal.store.columns import aware
 from rekal.store.connect import Connection
-
-# Tools that write a file whole: what the file had before is not their doing. Compared without case and `_`.
-_WHOLE = frozenset({"write", "writefile", "createfile", "create", "fswrite", "writetofile", "createorreplacefile"})
 
 
 class Wrote(msgspec.Struct, frozen=True):
@@ -50,17 +48,13 @@ def edits_of(
     ).fetchall()
     found: dict[int, list[Wrote]] = defaultdict(list)
     edits = [
-        Wrote(session, max(turn, 0), call, path, aware(at), _is_whole(tool), Counter(wrote))
+        Wrote(session, max(turn, 0), call, path, aware(at), writes_whole(tool), Counter(wrote))
         for session, turn, call, path, at, tool, wrote in rows
     ]
     for edit in sorted(edits, key=lambda e: e.order):
         for key in edit.keys:
             found[key].append(edit)
     return dict(found)
-
-
-def _is_whole(tool: str) -> bool:
-    return tool.lower().replace("_", "") in _WHOLE
 
 
 def introduced(edits: Iterable[Wrote], key: int) -> list[Wrote]:
