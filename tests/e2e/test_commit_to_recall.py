@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.live import ASKED, Live, worked
+from rekal.store.locks import exclusive
+from tests.support.live import ASKED, REKAL, Live, until, worked
 
 
 def test_a_commit_is_captured_and_recalled(live: Live, home: Path) -> None:
@@ -95,3 +99,36 @@ def test_a_rebase_that_stops_blocks_nobody_and_is_captured_when_it_ends(live: Li
     live.settle()
     new = live.git("rev-parse", "work").strip()
     assert live.links()[new] == live.links()[old] == [native]
+
+
+def test_the_first_commit_of_all_is_captured(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "new"
+    live = Live(root)
+    live.git("init", "-q", str(root), cwd=tmp_path)
+    live("init", "--backfill", "0", "--hooks-only")
+    native = worked(home, root, "one")
+    live("checkpoint")
+    sha = live.commit("Begin")
+    live.settle()
+    assert live.links() == {sha: [native]}
+    assert live.rows("SELECT path, change FROM files_touched") == [["queue.py", "A"]]
+
+
+def _waits_for(pid: int, lock: Path) -> bool:
+    """Whether a process has the lock's file open."""
+    open_files = Path(f"/proc/{pid}/fd")
+    return any(os.path.realpath(file) == str(lock) for file in open_files.iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc to see what a process waits for")
+def test_an_interruption_is_said_to_be_one(live: Live, home: Path) -> None:
+    """Interrupted while it waits for the store: exit 130, one line, and the next capture does the work."""
+    native = worked(home, live.root, "one")
+    with exclusive(live.layout.lock, wait=5, purpose="a test"):
+        command = subprocess.Popen([REKAL, "checkpoint"], cwd=live.root, stderr=subprocess.PIPE, text=True)
+        until(lambda: _waits_for(command.pid, live.layout.lock), lambda: "never came to the lock")
+        command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=60)
+    assert (command.returncode, said.splitlines()[-1]) == (130, "rekal: interrupted")
+    live("checkpoint")
+    assert live.rows("SELECT native_id FROM sessions") == [[native]]

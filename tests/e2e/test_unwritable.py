@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import random
 import resource
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +21,13 @@ from tests.support.claude import ClaudeSession
 from tests.support.dump import canonical
 from tests.support.live import ASKED, Live, worked
 
-_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
+_PR_CAPBSET_DROP, _OVERRIDES = 24, (1, 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 
 def _bound_by_modes() -> None:
     """In the child, before it starts: root, too, is then refused what a file's mode forbids."""
-    ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0)
+    for capability in _OVERRIDES if sys.platform == "linux" else ():
+        ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def _sentence(ran: Ran, code: int, words: str) -> None:
@@ -135,3 +138,16 @@ def test_a_limit_on_file_size_counts_as_a_full_disk(live: Live, home: Path) -> N
     assert canonical(live.layout.data) == canonical(live.root.parent / "before.db")
     live("checkpoint")
     assert live.rows("SELECT count(*) FROM sessions") == [[1]]
+
+
+def test_a_transcript_that_may_not_be_read_costs_itself_only(live: Live, home: Path) -> None:
+    native = worked(home, live.root, "one")
+    hidden = ClaudeSession(home, live.root, "two").human("Nobody may read this")
+    hidden.path.chmod(0)
+    said = json.loads(live("checkpoint", "--json", preexec_fn=_bound_by_modes).out)["warnings"]
+    assert len(said) == 1
+    assert "Permission denied" in said[0]
+    assert live.rows("SELECT native_id FROM sessions") == [[native]]
+    hidden.path.chmod(0o600)
+    live("checkpoint")
+    assert len(live.rows("SELECT native_id FROM sessions")) == 2
