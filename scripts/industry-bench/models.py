@@ -20,7 +20,7 @@ PRESENCE_PENALTY, CONSISTENCY_PENALTY, ANCHOR_PENALTY = 0.001, 0.02, 0.01
 ABSENT = ("kept", "mapped", "off_domain", "sibling", "uncaptured")
 # Half of what a store is asked is answerable in training; in use most of it is. The offsets move a probability of one
 # half to where a question has to be clearly worse than a typical answerable one before it is silenced.
-PRESENCE_OFFSET, CONSISTENCY_OFFSET, ANCHOR_OFFSET = 1.25, 1.0, 4.0
+PRESENCE_OFFSET, CONSISTENCY_OFFSET, ANCHOR_OFFSET = 1.25, 1.0, 3.5
 CUTS = 101
 
 

@@ -48,14 +48,18 @@ class Passages:
 
 
 def lowest_ratio(passages: Passages, question: Question) -> float | None:
-    """The lowest anchor ratio of a question, or None."""
+    """The lowest anchor ratio of a question, or None. Only passages with some term of it can matter."""
     ids = passages.lexicon.ids(question.terms)
-    idf, present = passages.lexicon.idf(ids), passages.lexicon.counts(ids) > 0
+    term, unit, _ = passages.lexicon.occurrences(ids)
+    touched, at = np.unique(unit, return_inverse=True)
+    present = np.zeros((len(ids), len(touched)), np.bool_)
+    present[term, at] = True
+    idf = passages.lexicon.idf(ids)
     ratios = []
     for anchor in question.of_kind(*SLOTS):
-        own = np.array([term in anchor.terms for term in question.terms], np.bool_)
-        has = passages.lexicon.counts(passages.lexicon.ids([anchor.term]))[0] > 0
-        ratio = anchored(present, idf, own, has)
+        own = np.array([name in anchor.terms for name in question.terms], np.bool_)
+        _, holders, _ = passages.lexicon.occurrences(passages.lexicon.ids([anchor.term]))
+        ratio = anchored(present, idf, own, np.isin(touched, holders))
         if ratio is not None:
             ratios.append(ratio)
     return min(ratios, default=None)
