@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import click
+
 from rekal.cli.app import App
-from rekal.index.build import Indexed, update
+from rekal.index.build import Indexed, replacing, update
+from rekal.index.knowledge import head_tree, is_current, knowledge_part, refresh
+from rekal.index.reader import open_index
 from rekal.index.vectors import prune
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive
@@ -13,7 +17,23 @@ def refresh_index(app: App, *, full: bool = False, wait: float = 60.0) -> Indexe
     """Bring index.db up to the ledger, or build it anew. Raises the store's errors; the old index then stays."""
     lock = exclusive(app.layout.index_lock, wait=wait, purpose="indexing")
     with lock, open_ledger(app.layout.data, read_only=True, wait=wait) as ledger:
-        done = update(ledger, app.layout.index, full=full)
+        knowledge = knowledge_part(app.repo, app.scrubber.text, _warn)
+        done = update(ledger, app.layout.index, full=full, parts=[knowledge])
+        _follow_head(app)
     if done.full:
         prune(app.layout.index, app.layout.vectors)  # a full build is what follows when something was forgotten
     return done
+
+
+def _warn(message: str) -> None:
+    click.echo(f"rekal: {message}", err=True)
+
+
+def _follow_head(app: App) -> None:
+    """Index the prose of a HEAD that moved while nothing new was captured."""
+    tree = head_tree(app.repo)
+    with open_index(app.layout.index) as reader:
+        if is_current(reader, tree):
+            return
+    with replacing(app.layout.index, copy=True) as con:
+        refresh(con, app.repo, tree, app.scrubber.text, _warn)

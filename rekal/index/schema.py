@@ -13,6 +13,8 @@ number.
 
 ``chunks`` names, by half of its MD5, the text that the vector of a turn is made of (:mod:`rekal.index.vectors`).
 
+``knowledge`` lists the tracked files whose passages are documents of that kind, by the blob they were read from.
+
 ``cooccurrence`` is a view: files that sessions touched together, always what ``session_files`` says.
 """
 
@@ -51,6 +53,7 @@ _TABLES = (
         human_turns INTEGER NOT NULL, started_at TIMESTAMP, ended_at TIMESTAMP, branches VARCHAR[] NOT NULL,
         commits VARCHAR[] NOT NULL, files VARCHAR[] NOT NULL, commands VARCHAR[] NOT NULL)""",
     "CREATE TABLE chunks (doc_id INTEGER NOT NULL, chunk UBIGINT NOT NULL)",
+    "CREATE TABLE knowledge (path VARCHAR NOT NULL, blob VARCHAR NOT NULL)",
     "CREATE TABLE session_files (session_ord INTEGER NOT NULL, path VARCHAR NOT NULL)",
     f"""CREATE VIEW cooccurrence AS
         WITH narrow AS (

@@ -1,0 +1,209 @@
+"""The knowledge layer: what the prose tracked at HEAD says, as passages that recall can point to.
+
+One ``rev-parse`` tells whether HEAD's tree is the one indexed. When it is not, the tree is listed, and only files whose
+blob is new are read, all in one ``cat-file``. Work in progress is not indexed: what counts is what is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from rekal.errors import GitError
+from rekal.git import Repo, text, zsplit
+from rekal.index import schema
+from rekal.index.bm25 import idf, occurrences, score_kind
+from rekal.index.prose import Passage, is_prose, passages
+from rekal.index.reader import IndexReader, Text
+from rekal.index.writer import Doc, Writer, insert_rows, remove_docs
+from rekal.store.connect import Connection
+from rekal.store.ledger import Ledger
+
+Scrub = Callable[[str], str]
+Warn = Callable[[str], None]
+
+_VERSION = "1"  # of the passages; another one reads everything again
+_STATE = "knowledge"
+_LARGEST_FILE = 512 << 10  # bytes: what is larger was not written by a person
+_BATCH_BYTES = 16 << 20
+_MOST_SESSIONS = 5
+
+
+class File(msgspec.Struct, frozen=True):
+    """A tracked file of prose."""
+
+    path: str
+    blob: str
+    size: int
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A passage that bears on a question.
+
+    ``score`` is BM25 among passages; ``coverage`` the idf-weighted share of the question's terms that stand in it,
+    absolute. ``sessions`` are ids of the sessions that touched the file, newest first, at most five.
+    """
+
+    path: str
+    start: int
+    end: int
+    text: str
+    score: float
+    coverage: float
+    sessions: tuple[str, ...]
+
+
+def head_tree(repo: Repo) -> str:
+    """The name under which HEAD's prose is indexed; that of no files before the first commit."""
+    return f"{_VERSION}:{repo.ask('rev-parse', '--verify', '--quiet', 'HEAD^{tree}') or ''}"
+
+
+def is_current(reader: IndexReader, tree: str) -> bool:
+    """Whether the index has the prose of ``tree``, as :func:`head_tree` names it."""
+    return reader.state.get(_STATE) == tree
+
+
+def knowledge_part(repo: Repo, scrub: Scrub, warn: Warn) -> Callable[[Ledger, Connection, int], None]:
+    """A part of the index for :func:`rekal.index.build.update`. What git refuses is said and left for the next time."""
+
+    def part(ledger: Ledger, con: Connection, covered: int) -> None:
+        refresh(con, repo, head_tree(repo), scrub, warn)
+
+    return part
+
+
+def refresh(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) -> None:
+    """Make the passages in an open index those of ``tree``. The caller owns the transaction."""
+    state = schema.read_state(con).get(_STATE, "")
+    if state == tree:
+        return
+    try:
+        files = {file.path: file for file in tracked(repo, tree.partition(":")[2])}
+    except GitError as error:
+        warn(f"the prose tracked at HEAD was not indexed: {error}")
+        return
+    known: dict[str, str] = {}
+    if state.startswith(f"{_VERSION}:"):
+        known = {str(path): str(blob) for path, blob in con.execute("SELECT path, blob FROM knowledge").fetchall()}
+    changed = [file for path, file in sorted(files.items()) if known.get(path) != file.blob]
+    gone = [path for path in known if path not in files]
+    _remove(con, None if not known else [*gone, *(file.path for file in changed)])
+    _add(con, repo, changed, scrub)
+    schema.write_state(con, {_STATE: tree})
+
+
+def tracked(repo: Repo, tree: str) -> list[File]:
+    """The files of prose in a tree, too large ones, links and submodules left out."""
+    if not tree:
+        return []
+    files = []
+    for line in zsplit(repo.run_raw("ls-tree", "-r", "-l", "-z", "--full-tree", tree, timeout=60.0)):
+        head, _, path = line.partition("\t")
+        mode, _, blob, size = head.split()
+        if mode.startswith("100") and is_prose(path) and int(size) <= _LARGEST_FILE:
+            files.append(File(path.encode("utf-8", "replace").decode(), blob, int(size)))
+    return files
+
+
+def _remove(con: Connection, paths: Sequence[str] | None) -> None:
+    """Take files out of the index; None for all."""
+    if paths is None:
+        remove_docs(con, "knowledge", "true")
+        con.execute("DELETE FROM knowledge")
+    elif paths:
+        remove_docs(con, "knowledge", "list_contains(?, regexp_replace(key, ':[0-9]+-[0-9]+$', ''))", [list(paths)])
+        con.execute("DELETE FROM knowledge WHERE list_contains(?, path)", [list(paths)])
+
+
+def _add(con: Connection, repo: Repo, files: Sequence[File], scrub: Scrub) -> None:
+    writer = Writer(con)
+    rows: list[tuple[object, ...]] = []
+    for batch in _batches(files):
+        blobs = read_blobs(repo, {file.blob for file in batch})
+        for file in batch:
+            if file.blob in blobs:
+                found = passages(file.path, _decoded(blobs[file.blob]))
+                writer.add([_doc(file.path, one, scrub) for one in found])
+                rows.append((file.path, file.blob))
+    writer.flush()
+    insert_rows(con, "knowledge", ("VARCHAR", "VARCHAR"), rows)
+
+
+def _doc(path: str, one: Passage, scrub: Scrub) -> Doc:
+    # The headings above stand in every passage of a section: a long one is found by its topic, too.
+    trail = " > ".join(one.trail)
+    return Doc("knowledge", scrub(f"{trail}\n{one.text}" if trail else one.text), key=f"{path}:{one.start}-{one.end}")
+
+
+def _batches(files: Sequence[File]) -> Iterable[list[File]]:
+    batch: list[File] = []
+    for file in files:
+        if batch and sum(one.size for one in batch) + file.size > _BATCH_BYTES:
+            yield batch
+            batch = []
+        batch.append(file)
+    if batch:
+        yield batch
+
+
+def _decoded(data: bytes) -> str:
+    """A file's text; empty for what is none (binary, or a pointer to a large file kept elsewhere)."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data or data.startswith(b"version https://git-lfs"):
+        return ""
+    return data.decode("utf-8-sig", "replace")
+
+
+def read_blobs(repo: Repo, names: set[str]) -> dict[str, bytes]:
+    """Contents by name, in one process; a partial clone's missing ones are left out, not fetched."""
+    wanted = "".join(f"{name}\n" for name in sorted(names)).encode()
+    data = repo.run_raw("cat-file", "--batch", stdin=wanted, timeout=60.0, env={"GIT_NO_LAZY_FETCH": "1"})
+    found: dict[str, bytes] = {}
+    at = 0
+    while at < len(data):
+        end = data.index(b"\n", at)
+        head, at = text(data[at:end]).split(), end + 1
+        if len(head) == 3:  # else "NAME missing"
+            found[head[0]] = data[at : at + int(head[2])]
+            at += int(head[2]) + 1
+    return found
+
+
+def search_knowledge(reader: IndexReader, terms: Sequence[str], limit: int = 3) -> list[Known]:
+    """The passages that bear most on ``terms`` (analysed, see :func:`rekal.index.text.query_tokens`), best first."""
+    units = reader.units("knowledge")
+    if not len(units) or not terms:
+        return []
+    postings = reader.postings(list(dict.fromkeys(terms)))
+    scores = score_kind(reader, postings, "knowledge")
+    found = occurrences(postings, units)
+    weights = idf(found.df, len(units))
+    held = np.bincount(found.place, weights[found.term], minlength=len(units)) / max(float(weights.sum()), 1e-9)
+    # A few more than asked for: equal scores are ordered by path, which only the documents know.
+    order = np.lexsort((units.doc, -scores))[: limit + 50]
+    order = order[scores[order] > 0]
+    found_at = {int(units.doc[at]): at for at in order}
+    made = [
+        _known(one, scores[found_at[one.doc_id]], held[found_at[one.doc_id]]) for one in reader.texts(list(found_at))
+    ]
+    best = sorted(made, key=lambda one: (-one.score, one.path, one.start))[:limit]
+    return [msgspec.structs.replace(one, sessions=sessions_of(reader, one.path)) for one in best]
+
+
+def _known(one: Text, score: float, coverage: float) -> Known:
+    path, _, span = (one.key or "").rpartition(":")
+    start, _, end = span.partition("-")
+    return Known(path, int(start), int(end), one.text, float(score), float(coverage), ())
+
+
+def sessions_of(reader: IndexReader, path: str) -> tuple[str, ...]:
+    """Ids of the sessions that touched a file, newest first."""
+    rows = reader.rows(
+        """SELECT session_id FROM session_files JOIN facets USING (session_ord) WHERE path = ?
+           ORDER BY started_at DESC NULLS LAST, session_id LIMIT ?""",
+        [path, _MOST_SESSIONS],
+    )
+    return tuple(str(row[0]) for row in rows)
