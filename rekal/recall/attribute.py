@@ -83,9 +83,10 @@ class _Scope:
 
     def __init__(self, line: _Line, edits: Mapping[int, Sequence[Wrote]], allowed: Callable[[Wrote], bool]) -> None:
         def brought(key: int) -> list[Wrote]:
-            return introduced((e for e in edits.get(key, ()) if allowed(e)), key)
+            return introduced(e for e in edits.get(key, ()) if allowed(e))
 
-        self.edits = brought(line.key)
+        several = [e for e in edits.get(line.key, ()) if allowed(e)] if line.count > 1 else None
+        self.edits = brought(line.key) if several is None else several
         self._beside = [brought(key) for key in line.beside] if self.edits else []
 
     def support(self, edit: Wrote) -> float:

@@ -57,18 +57,16 @@ def edits_of(
     return dict(found)
 
 
-def introduced(edits: Iterable[Wrote], key: int) -> list[Wrote]:
-    """Of edits in order of time that all wrote a line, those that brought it.
+def introduced(edits: Iterable[Wrote]) -> list[Wrote]:
+    """Of edits in order of time that all wrote a line which occurs once, those that brought it.
 
-    A file written whole repeats the lines it had: such an edit counts when it has the line more often than before.
+    A file written whole repeats what it had. Capture takes that out as far as commits show it; what was not committed
+    in between is left.
     """
     kept: list[Wrote] = []
-    there: Counter[str] = Counter()
     for edit in edits:
-        wrote = edit.keys[key]
-        if not edit.whole or wrote > there[edit.path]:
+        if not edit.whole or all(edit.path != earlier.path for earlier in kept):
             kept.append(edit)
-            there[edit.path] = wrote if edit.whole else there[edit.path] + wrote
     return kept
 
 

@@ -114,12 +114,12 @@ class Story:
         for line in text.splitlines():
             self.truth[tag, fold(line)] = truth
 
-    def commit(self, message: str, *paths: str, after: int = 3) -> str:
-        """Commit (everything, or some paths) ``after`` minutes later, and let the worker see it."""
-        self.now += timedelta(minutes=after)
-        git(self.root, "add", "-A", *paths)
+    def commit(self, message: str, *, worker: bool = True) -> str:
+        """Commit everything three minutes later, and let the worker see it unless the next commit's will."""
+        self.now += timedelta(minutes=3)
+        git(self.root, "add", "-A")
         self.git("commit", "-q", "-m", message)
-        return self.work()
+        return self.work() if worker else ""
 
     def git(self, *args: str, **env: str) -> str:
         """git at the story's time."""
@@ -179,7 +179,7 @@ def _session(story: Story, number: int, *, one_commit: bool) -> None:
     file = FILES[(number + number // 4) % 4]
     story.turn(who, file, f"part{number}a")
     if not one_commit:
-        story.commit(f"Part {number}a")
+        story.commit(f"Part {number}a", worker=number == 0)
     story.now = who.at + ROUND
     if number == 7:  # changes a line of an earlier session
         old = "    return part2a_total\n"
