@@ -66,9 +66,11 @@ class _Server:
             self._directory.cleanup()
             raise EngineError(f"xllamacpp cannot load {profile.path} ({error})") from error
         self._address: str = self._server.listening_address
+        self._served = False
 
     def embeddings(self, texts: Sequence[str]) -> list[list[float]]:
         answer = self._server.handle_embeddings({"input": list(texts), "model": "local"})
+        self._served = True
         if "error" in answer:
             raise EngineError(f"xllamacpp refused a text ({answer['error'].get('message', 'no reason given')})")
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
@@ -93,6 +95,9 @@ class _Server:
         return json.loads(data)
 
     def close(self) -> None:
+        if self._server is not None and not self._served:
+            # A server told to stop before its loop has begun never does: an answer proves that it has.
+            self._server.handle_embeddings({"input": ["x"], "model": "local"})
         self._server = None
         self._directory.cleanup()
 
