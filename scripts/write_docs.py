@@ -27,6 +27,7 @@ from rekal.cli.names import HIDDEN, VERBS
 from rekal.cli.push import PushAnswer
 from rekal.cli.query import QueryAnswer
 from rekal.cli.receiving import ReceivedAnswer
+from rekal.cli.report import ReportAnswer
 from rekal.cli.share import ShareAnswer
 from rekal.cli.show import ShowAnswer
 from rekal.cli.status import StatusAnswer
@@ -45,6 +46,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "find": FindAnswer,
     "why": WhyAnswer,
     "log": LogAnswer,
+    "report": ReportAnswer,
     "query": QueryAnswer,
     "status": StatusAnswer,
     "checkpoint": CheckpointAnswer,

@@ -11,6 +11,7 @@ VERBS: Mapping[str, str] = {
     "find": "find",
     "why": "why",
     "log": "log",
+    "report": "report",
     "query": "query",
     "status": "status",
     "checkpoint": "checkpoint",

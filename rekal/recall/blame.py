@@ -20,7 +20,7 @@ IGNORE_REVS = ".git-blame-ignore-revs"
 _TIMEOUT = 300.0
 # Letters and digits that a block must have to count as moved or copied, twice git's own: with those, three lines that
 # every function has are a "copy" of the first function that had them.
-_MOVES = ("-M40", "-C80")
+MOVES = ("-M40", "-C80")
 _BLOBS = 200  # versions of a file that are looked into: a whole file asked about may come from thousands of commits
 _HEAD = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64}) (\d+) (\d+)(?: \d+)?")
 _OCTAL = re.compile(rb'\\([0-3][0-7]{2}|[abfnrtv"\\])')
@@ -66,7 +66,7 @@ def blame(repo: Repo, path: str, first: int | None = None, last: int | None = No
     """
     span = () if first is None else ("-L", f"{first},{last or first}")
     revision = ("HEAD",) if repo.bare else ()
-    args = ("blame", "-w", *_MOVES, "--porcelain", *_ignored(repo), *span, *revision, "--", path)
+    args = ("blame", "-w", *MOVES, "--porcelain", *_ignored(repo), *span, *revision, "--", path)
     try:
         return parse(repo.run_raw("-c", "core.quotePath=false", *args, timeout=_TIMEOUT))
     except GitError as error:
