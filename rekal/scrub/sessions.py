@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rekal import ids
 from rekal.model import Author, Edit, RawCall, RawTurn, Session, ToolCall, Transcript, Turn
+from rekal.scrub.joints import without_split_tokens
 
 if TYPE_CHECKING:
     from rekal.scrub.scrubber import Scrubber
@@ -32,18 +33,17 @@ def scrubbed(
     session_id = ids.session_id(transcript.agent, transcript.native_id, author.email)
     turns, places = _turns(scrubber, transcript, session_id)
     calls = _calls(scrubber, transcript, session_id, places)
-    clean = scrubber.text
 
     def other(native_id: str | None) -> str | None:
         return None if native_id is None else ids.session_id(transcript.agent, native_id, author.email)
 
     def maybe(text: str | None) -> str | None:
-        return None if text is None else clean(text)
+        return None if text is None else scrubber.text(text)
 
     return Session(
         id=session_id,
         agent=transcript.agent,
-        native_id=clean(transcript.native_id),
+        native_id=scrubber.text(transcript.native_id),
         author_name=author.name,
         author_email=author.email,
         parent_id=other(transcript.parent_native_id),
@@ -77,8 +77,9 @@ def _turns(scrubber: Scrubber, transcript: Transcript, session_id: str) -> tuple
     turns: list[Turn] = []
     places: list[int] = []
     seen: Counter[tuple[str, str]] = Counter()
-    for raw in transcript.turns:
-        content = scrubber.text(raw.content)
+    contents = without_split_tokens(scrubber, [raw.content for raw in transcript.turns])
+    for raw, unscrubbed in zip(transcript.turns, contents, strict=True):
+        content = scrubber.text(unscrubbed)
         if content.strip():
             uid = _turn_uid(transcript.agent, session_id, raw, content, seen)
             model = None if raw.model is None else scrubber.text(raw.model)

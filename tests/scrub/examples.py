@@ -134,6 +134,7 @@ SURROUNDED: dict[str, Maker] = {
     "cli-flag": within("deploy --pass" + "word ", ALNUM, 10),
     "env-assignment": within("export DB_PASS" + "WORD=", ALNUM, 10),
     "url-query": within("https://api.corp.net/v1?api" + "_key=", ALNUM, 20),
+    "spoken-password": within("the pass" + "word for staging is ", ALNUM, 12),
     "config-field": within("client" + "_secret: ", ALNUM, 24),
 }
 

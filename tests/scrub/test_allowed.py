@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 
@@ -56,6 +57,12 @@ HARMLESS = [
     "AKIA" + "IOSFODNN7" + "EXAMPLE",
     "mkdir -p build && cp -u a b",
     "docker run -p 8080:80 image",
+    "password is at least 8 characters",
+    "the password is sha256-hashed and the passphrase is utf8",
+    "password is stored in config2.yml",
+    "set password to user_name_2",
+    "the password for it is process.env.PW2",
+    "git branch -b 'sid=Zx81kLmq9w'",
     "[redacted:github-token]",
     "DB_PASSWORD=[redacted:env-assignment]",
 ]
@@ -82,6 +89,14 @@ def test_harmless_text_stays(text: str) -> None:
         ("secret_key_base: 7d3a9c7be1d24856af00b1c2d3e4f506", "7d3a9c7be1d24856af00b1c2d3e4f506"),
         ("redis://:s3cr3tpw@cache:6379/0", "s3cr3tpw"),
         ("\\nDB_PASSWORD=hunter2\\nX=1", "hunter2"),
+        ("the password is hunter2-Tr0ub4dor.", "hunter2-Tr0ub4dor"),
+        ("the password for the box is now: `hunter2!` ok", "hunter2!"),
+        ("I set the passphrase to horse-battery9, then", "horse-battery9"),
+        ("the password: hunter2x", "hunter2x"),
+        ("pw = hunter2x", "hunter2x"),
+        ("curl -U admin:hunter22 https://x.corp.net", "hunter22"),
+        ("curl -sS -b 'sid=Zx81kLmq9w' https://x.corp.net", "Zx81kLmq9w"),
+        ("curl --cookie sid=Zx81kLmq9w https://x.corp.net", "Zx81kLmq9w"),
     ],
 )
 def test_short_passwords_go(text: str, value: str) -> None:
@@ -89,6 +104,20 @@ def test_short_passwords_go(text: str, value: str) -> None:
     before, _, after = text.partition(value)
     assert scrubbed.startswith(before + "[redacted:")
     assert scrubbed.endswith("]" + after)
+
+
+@pytest.mark.parametrize("text", ["API_SECRET={} end", '{{"client_secret": "{}"}}', "token: {}\nnext"])
+def test_long_value_goes_whole(text: str) -> None:
+    value = chars(RNG, BASE64, 1500)
+    scrubbed = SCRUBBER.text(text.format(value))
+    assert re.sub(r"\[redacted:[a-z-]+\]", "{}", scrubbed) == text.replace("{{", "{").replace("}}", "}")
+
+
+def test_key_block_with_a_short_first_line() -> None:
+    lines = [chars(RNG, BASE64, size) for size in (3, 64, 40)]
+    label = "PGP PRIVATE" + " KEY BLOCK"
+    block = "\n".join([f"-----BEGIN {label}-----", "Version: 1", "", *lines, "=ab1d", f"-----END {label}-----"])
+    assert SCRUBBER.text(f"a\n{block}\nb") == "a\n[redacted:private-key]\nb"
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])

@@ -21,6 +21,8 @@ SECRET = example("github-token").secret
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 LEAK = f"/home/zelda {SECRET}"
 
+SPLIT = ["github-token", "anthropic-key", "openai-key", "gitlab-token", "npm-token", "stripe-key", "groq-key"]
+
 
 def session(transcript: Transcript, rules: Rules | None = None) -> Session:
     scrubber = SCRUBBER if rules is None else Scrubber(rules)
@@ -137,6 +139,33 @@ def test_lines_with_secrets_and_thin_lines_have_no_hash() -> None:
 def test_private_blocks_are_never_stored() -> None:
     made = of_turns(RawTurn("human", "keep <private>not this</private> this"), RawTurn("human", "<private>all\nof it"))
     assert [turn.content for turn in made.turns] == ["keep [redacted:private] this", "[redacted:private]"]
+
+
+@pytest.mark.parametrize("between", ["", "\n", "  "])
+@pytest.mark.parametrize("kind", SPLIT)
+def test_token_split_across_two_turns_is_gone(kind: str, between: str) -> None:
+    token = example(kind, 3).secret
+    for cut in (len(token) // 3, len(token) // 2, len(token) - 9):
+        made = of_turns(
+            RawTurn("assistant", f"the key is {token[:cut]}{between}"),
+            RawTurn("assistant", f"{between}{token[cut:]} as you see"),
+        )
+        stored = "".join(turn.content for turn in made.turns)
+        assert stored == f"the key is [redacted:{kind}][redacted:{kind}] as you see"
+
+
+def test_words_across_two_turns_stay() -> None:
+    texts = [
+        "see the task-",
+        "skipping123 part",
+        "commit deadbeef",
+        "0123456789 is the rest",
+        "ends with sk-",
+        "Now go",
+    ]
+    token = example("npm-token").secret
+    made = of_turns(*(RawTurn("assistant", text) for text in [*texts, f"it was {token}", "JavaScript is next"]))
+    assert [turn.content for turn in made.turns] == [*texts, "it was [redacted:npm-token]", "JavaScript is next"]
 
 
 def test_cwd_is_relative_to_the_root() -> None:

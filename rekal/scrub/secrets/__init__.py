@@ -20,6 +20,7 @@ _LAST = (
     "json_field",
     "url_query",
     "config_field",
+    "spoken_password",
     "high_entropy",
 )
 

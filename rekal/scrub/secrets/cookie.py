@@ -15,15 +15,22 @@ _ATTRIBUTES = frozenset(
 )
 
 
+def values(text: str, start: int) -> Iterator[Span]:
+    """The values of the pairs ``name=value; ...`` that begin at ``start`` and look like credentials."""
+    pair = _PAIR.match(text, start)
+    while pair:
+        value = pair["secret"] or ""
+        credential = len(value) >= 8 and has_digit(value) and not is_placeholder(value)
+        if credential and pair["name"].lower() not in _ATTRIBUTES:
+            yield pair.span("secret")
+        pair = _PAIR.match(text, pair.end()) if text[pair.end() - 1] == ";" else None
+
+
 def _find(text: str, hay: Hay) -> Iterator[Span]:
-    for header in filter(None, (_HEADER.match(text, at) for at in hay.positions(("cookie",)))):
-        pair = _PAIR.match(text, header.end())
-        while pair:
-            value = pair["secret"] or ""
-            credential = len(value) >= 8 and has_digit(value) and not is_placeholder(value)
-            if credential and pair["name"].lower() not in _ATTRIBUTES:
-                yield pair.span("secret")
-            pair = _PAIR.match(text, pair.end()) if text[pair.end() - 1] == ";" else None
+    for at in hay.positions(("cookie",)):
+        header = _HEADER.match(text, at)
+        if header:
+            yield from values(text, header.end())
 
 
 KIND = Kind("cookie", ("cookie",), _find)

@@ -38,8 +38,8 @@ class Hay:
     """Where the hints of a text are looked for: the whole text in lower case, or some pieces of it.
 
     ``text`` is what is searched, ``whole`` the whole text with one ``?`` for every character that is not ASCII. With
-    pieces, ``text`` joins them, ``joints`` says where each begins in ``text`` and ``shifts`` how far each was moved. ``absent`` are
-    hints known to stand nowhere.
+    pieces, ``text`` joins them, ``joints`` says where each begins in ``text`` and ``shifts`` how far each was moved.
+    ``absent`` are hints known to stand nowhere.
     """
 
     __slots__ = ("_joints", "_shifts", "absent", "text", "whole")
@@ -69,13 +69,14 @@ class Kind(msgspec.Struct, frozen=True):
 
     Hints are lower case and looked for whatever the case, unless ``in_run``: then the secret is a token, the hint
     stands, in its own case, in or at most 16 characters before a run of 16 or more letters, digits, ``_`` and ``-``,
-    and it is looked for there only.
+    and it is looked for there only. ``by_prefix`` tells the kinds whose secret a prefix gives away.
     """
 
     name: str
     hints: tuple[str, ...]
     find: Finder
     in_run: bool = False
+    by_prefix: bool = False
 
 
 def by_pattern(
@@ -141,7 +142,7 @@ def by_prefix(
             if size >= least and len(set(token)) > 6 and _SAMPLE not in token and (check is None or check(token)):
                 yield from parts
 
-    return Kind(name, hints, find, in_run=True)
+    return Kind(name, hints, find, in_run=True, by_prefix=True)
 
 
 def _parts(text: str, match: re.Match[str], part: re.Pattern[str], least: int) -> list[Span]:

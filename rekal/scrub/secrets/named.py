@@ -19,7 +19,7 @@ from rekal.scrub.secrets.quoting import string_end
 
 Form = Literal["flag", "query", "env", "json", "config"]
 
-HINTS = ("pass", "pwd", "secret", "token", "key", "auth")
+HINTS = ("pass", "pw", "secret", "token", "key", "auth")
 
 _BEFORE = re.compile(r"[A-Za-z0-9_\-]*\Z")
 _AFTER = re.compile(
@@ -28,10 +28,13 @@ _AFTER = re.compile(
 )
 _OPEN = re.compile(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
 _BARE = re.compile(r"""[^\s"'`\\<>\x00-\x1f]{1,512}""")
+_LONGEST = 512
+_REST = re.compile(r"[A-Za-z0-9+/_\-=.]{1,8192}")
 _QUERY_BARE = re.compile(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]{1,512}""")
+_LIST_END = re.compile(r"[,;&|)}\]]")
 _WORD = re.compile(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
 _PASSWORD = re.compile(
-    r"(?:password|passwd|passphrase|passcode|pwd|(?:^|[_\-])pass)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new))?$"
+    r"(?:password|passwd|passphrase|passcode|pwd|(?:^|[_\-])(?:pass|pw))(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new))?$"
 )
 _SECRET = re.compile(
     r"(?:secret|(?:api|app|access|private|auth|signing|encryption|encrypt|master|account|secret|storage|license|service|"
@@ -67,14 +70,19 @@ def by_form(form: Form) -> Finder:
 @lru_cache(maxsize=1)
 def named_values(text: str, hay: Hay) -> tuple[Named, ...]:
     """All values of ``text`` under secret names that look like secrets."""
-    found = {}
-    for at in hay.positions(HINTS):
-        after = _AFTER.match(text, at)
-        if after is None or (after["sep"] == " " and "-" not in text[max(0, at - 24) : at]):
-            continue
-        value = _value(text, at, after)
-        if value:
-            found[value.start] = value
+    found: dict[int, Named] = {}
+    for hint in HINTS:
+        done = 0
+        for at in hay.positions((hint,)):
+            if at < done:  # a name inside the last value: looking at all of them would cost the square of its length
+                continue
+            after = _AFTER.match(text, at)
+            if after is None or (after["sep"] == " " and "-" not in text[max(0, at - 24) : at]):
+                continue
+            value = _value(text, at, after)
+            if value:
+                found[value.start] = value
+                done = value.end
     return tuple(found[start] for start in sorted(found))
 
 
@@ -147,13 +155,15 @@ def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Na
     match = regex.match(text, after.end())
     if match is None:
         return None
-    value = match[0] if form == "env" else re.split(r"[,;&|)}\]]", match[0], maxsplit=1)[0]
+    value = match[0] if form == "env" else _LIST_END.split(match[0], maxsplit=1)[0]
     value = value.rstrip(",;.:)}]")
+    if not ((password and _looks_typed(value, form)) or looks_generated(value)):
+        return None
     if is_placeholder(value) or value.startswith(("-", "[", "{")):
         return None
-    if (password and _looks_typed(value, form)) or looks_generated(value):
-        return Named(form, after.end(), after.end() + len(value))
-    return None
+    end = after.end() + len(value)
+    rest = _REST.match(text, end) if len(value) == _LONGEST else None
+    return Named(form, after.end(), rest.end() if rest else end)
 
 
 def _looks_typed(value: str, form: Form) -> bool:

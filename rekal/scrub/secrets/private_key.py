@@ -14,7 +14,8 @@ _BREAK = (
 )
 _ARMOUR = r"(?:[A-Z][A-Za-z\-]+: [^\n\\]{1,80}|)"
 _BODY = re.compile(
-    rf"{_BREAK}+(?:{_ARMOUR}{_BREAK}+)*(?P<first>[A-Za-z0-9+/=]{{8,}})|(?P<same>[ \t]*[A-Za-z0-9+/=]{{32,}})"
+    rf"{_BREAK}+(?:{_ARMOUR}{_BREAK}+)*(?P<first>[A-Za-z0-9+/=]{{8,}}|[A-Za-z0-9+/=]{{1,7}}"
+    rf"(?={_BREAK}+[A-Za-z0-9+/=]{{16,}}))|(?P<same>[ \t]*[A-Za-z0-9+/=]{{32,}})"
 )
 _LINE = re.compile(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
 _DIFF_LINE = re.compile(r"(?:\r?\n|\\+n)[+\-]")
@@ -31,7 +32,7 @@ def _find(text: str, hay: Hay) -> Iterator[Span]:
         gap = re.compile(rf"{_BREAK}*[ \t]*").match(text, lines[-1][1])
         end = _END.match(text, gap.end()) if gap else None
         stop = end.end() if end else lines[-1][1]
-        if _DIFF_LINE.search(text, begin.end(), stop):
+        if _DIFF_LINE.search(text, begin.end(), lines[-1][1]):
             yield begin.span()
             yield from lines
             if end:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_LONGEST = 2048
+_LONGEST = 8192
 
 
 def string_end(text: str, start: int, quote: str, level: int) -> int:
