@@ -20,6 +20,7 @@ from rekal.cli.clean import CleanAnswer
 from rekal.cli.config import ConfigAnswer
 from rekal.cli.embed import EmbedAnswer
 from rekal.cli.find import FindAnswer
+from rekal.cli.forget import ForgetAnswer
 from rekal.cli.init import InitAnswer
 from rekal.cli.log import LogAnswer
 from rekal.cli.main import Verbs, cli
@@ -57,6 +58,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "audit": AuditAnswer,
     "sync": ReceivedAnswer,
     "receive": ReceivedAnswer,
+    "forget": ForgetAnswer,
     "scrub": Report,
     "config": ConfigAnswer,
     "clean": CleanAnswer,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-VERBS: Mapping[str, str] = {
+VERBS: dict[str, str] = {
     "init": "init",
     "recall": "recall",
     "show": "show",
@@ -17,11 +15,13 @@ VERBS: Mapping[str, str] = {
     "checkpoint": "checkpoint",
     "index": "index",
     "embed": "embed",
+    "daemon": "daemon",
     "push": "push",
     "share": "share",
     "audit": "audit",
     "sync": "sync",
     "receive": "receive",
+    "forget": "forget",
     "scrub": "scrub",
     "config": "config",
     "clean": "clean",

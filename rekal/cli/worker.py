@@ -10,6 +10,7 @@ import click
 from rekal.capture.run import capture, wait_for_rebase
 from rekal.cli.app import App, here
 from rekal.cli.embedding import fill_in_background
+from rekal.cli.forgetting import finish_forgetting
 from rekal.cli.indexing import refresh_index
 from rekal.cli.receiving import has_news, import_arrived
 from rekal.cli.sharing import note_unsent
@@ -38,6 +39,7 @@ def command() -> None:
         note_unsent(app, captured)
         if since is not None:
             finished(app.layout.run)
+        finish_forgetting(app)
         gone = _receive(app)
         refresh_index(app, full=gone)
         fill_in_background(app, log)

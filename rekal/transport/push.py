@@ -20,7 +20,7 @@ from rekal.scrub import Scrubber
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive
-from rekal.transport import export, outbox
+from rekal.transport import export, leases, outbox
 from rekal.transport.export import Outgoing
 from rekal.transport.merged import find_mainline
 from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
@@ -132,15 +132,17 @@ def _publish(repo: Repo, ref: OwnRef, outgoing: Outgoing) -> tuple[Published | N
 
 def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> bool:
     """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns whether it was sent."""
-    tip = tip_of(sender.repo, ref.name)
+    run, tip = sender.layout.run, tip_of(sender.repo, ref.name)
     seen = _seen(ref, to)
     if tip is None or (not always and tip_of(sender.repo, seen) == tip):
         return False
-    arguments = ("push", "--quiet", "--no-verify", "--no-follow-tags", "--porcelain", to.name, f"{ref.name}:{ref.name}")
+    options = ("--quiet", "--no-verify", "--no-follow-tags", "--porcelain", *leases.options(run, to.name, ref))
+    arguments = ("push", *options, to.name, f"{ref.name}:{ref.name}")
     quiet = sender.repo.quiet_environment()
     sender.repo.run("-c", "push.recurseSubmodules=no", *arguments, timeout=seconds, env=quiet)
     # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
     sender.repo.run("update-ref", seen, tip)
+    leases.done(run, to.name)
     return True
 
 
