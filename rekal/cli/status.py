@@ -20,9 +20,12 @@ RESTORE = (
     "to keep older sessions put back a backup of data.db first, teammates' come back with `rekal sync`"
 )
 
+UNSEEN = "the hooks did not see it: made where they are not, or while they were off"
+_LOOKED_AT = 5000  # commits of HEAD, newest first
+
 
 class Coverage(msgspec.Struct, frozen=True):
-    """Commits seen by the hook: with a session, without, and why not."""
+    """Commits since there is a store: with a session, without, and why not."""
 
     linked: int
     unlinked: int
@@ -92,7 +95,7 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
         index_behind=-1 if covered is None else ledger.position() - covered,
         vectors=vectors_known(app),
         spool_waiting=waiting,
-        coverage=_coverage(ledger),
+        coverage=_coverage(app, ledger, waiting),
         sources=summary(ledger.con),
         hooks=_hooks(app),
         problems=_problems(app, covered is None, broken),
@@ -104,13 +107,32 @@ def _size(app: App, name: str) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _coverage(ledger: Ledger) -> Coverage:
+def _coverage(app: App, ledger: Ledger, waiting: int) -> Coverage:
     rows = ledger.con.execute(
         "SELECT reason, count(*) FROM uncovered_commits GROUP BY reason ORDER BY reason"
     ).fetchall()
     linked = ledger.con.execute("SELECT count(DISTINCT git_sha) FROM checkpoints WHERE origin = 'local'").fetchone()
     reasons = {str(reason): int(count) for reason, count in rows}
+    # While events wait, what they announce is not missing.
+    if not waiting and (unseen := _unseen(app, ledger)):
+        reasons[UNSEEN] = unseen
     return Coverage(int(linked[0]) if linked else 0, sum(reasons.values()), reasons)
+
+
+def _unseen(app: App, ledger: Ledger) -> int:
+    """How many of the user's own commits on HEAD, made since there is a store, no hook announced."""
+    since, email = ledger.meta("created_at"), app.repo.author().email
+    listed = app.repo.ask(
+        "log", "--no-merges", f"--since={since}", f"-n{_LOOKED_AT}", "--format=%H%x00%ae", "HEAD", "--"
+    )
+    own = [sha for sha, _, by in (row.partition("\0") for row in (listed or "").splitlines()) if by == email]
+    row = ledger.con.execute(
+        """SELECT count(*) FROM (SELECT unnest(?::VARCHAR[]) AS sha)
+           WHERE sha NOT IN (SELECT git_sha FROM checkpoints UNION ALL SELECT git_sha FROM uncovered_commits
+                             UNION ALL SELECT new_sha FROM rewrites)""",
+        [own],
+    ).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _hooks(app: App) -> list[str]:

@@ -90,3 +90,14 @@ def test_the_graph_shows_sessions_at_their_commits(rekal: Rekal, base: str) -> N
     assert [row for row in rekal("log", "--graph", "--file", "notes.txt").out.splitlines() if row.startswith("* ")] == [
         rows[0]
     ]
+
+
+def test_status_counts_commits_that_no_hook_saw(rekal: Rekal, base: str) -> None:
+    def reasons() -> dict[str, int]:
+        found: dict[str, int] = rekal("status", "--json").json["coverage"]["reasons"]
+        return {reason: count for reason, count in found.items() if "did not see" in reason}
+
+    assert reasons() == {}
+    git(rekal.root, "-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "Unseen")
+    assert list(reasons().values()) == [1]
+    assert "1: the hooks did not see it" in rekal("status").out
