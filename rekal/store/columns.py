@@ -33,13 +33,14 @@ def record(kind: type[Record], row: Sequence[object], **more: object) -> Record:
     return kind(**dict(zip(fields, row, strict=True)), **more)
 
 
-def insert(con: Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:
-    """Append ``rows`` (every column of ``table``, in order)."""
+def insert(con: Connection, table: str, rows: Sequence[tuple[object, ...]], *, replace: bool = False) -> None:
+    """Append ``rows`` (every column of ``table``, in order); with ``replace`` in place of those with their keys."""
     if not rows:
         return
     types = _column_types(con, table)
     columns = ", ".join(f"unnest(?::{kind}[])" for kind in types)
-    con.execute(f"INSERT INTO {table} SELECT {columns}", [list(column) for column in zip(*rows, strict=True)])
+    verb = "INSERT OR REPLACE INTO" if replace else "INSERT INTO"
+    con.execute(f"{verb} {table} SELECT {columns}", [list(column) for column in zip(*rows, strict=True)])
 
 
 def _column_types(con: Connection, table: str) -> list[str]:

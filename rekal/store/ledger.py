@@ -6,7 +6,7 @@ A :class:`Ledger` is one short-lived connection. Everything a capture or an impo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from rekal.errors import NotInitialised, StoreDamaged
 from rekal.ids import content_hash
 from rekal.model import LOCAL, Checkpoint, Rewrite, Session, Tombstone
 from rekal.store import migrations
-from rekal.store.append import Appended, append_session
+from rekal.store.append import Appended, append_sessions
 from rekal.store.columns import insert, naive
 from rekal.store.connect import Connection, connect, translated
 from rekal.store.forgotten import forgotten_among, words_id
@@ -69,8 +69,12 @@ class Ledger:
             return
 
     def append(self, session: Session, *, keep_seq: bool = False) -> Appended:
-        """Add what is new of ``session``. Inside a transaction. See :func:`rekal.store.append.append_session`."""
-        return append_session(self.con, session, self.pos, self.now, keep_seq=keep_seq)
+        """Add what is new of ``session``. Inside a transaction. See :func:`rekal.store.append.append_sessions`."""
+        return append_sessions(self.con, [session], self.pos, self.now, keep_seq=keep_seq)[0]
+
+    def append_all(self, sessions: Sequence[Session]) -> list[Appended]:
+        """Like :meth:`append` for many, which costs little more than for one."""
+        return append_sessions(self.con, sessions, self.pos, self.now)
 
     def has_checkpoint(self, checkpoint_id: str) -> bool:
         """Whether a checkpoint is stored."""

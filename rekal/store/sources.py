@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rekal.store.columns import record
+from rekal.store.columns import insert, record
 from rekal.store.connect import Connection
 
 
@@ -57,16 +57,15 @@ def revisions(con: Connection) -> dict[str, tuple[int, int]]:
     return {str(source): (int(size), int(mtime)) for source, size, mtime in rows}
 
 
-def save(con: Connection, state: SourceState) -> None:
-    """Remember one source, in place of what was known of it."""
-    con.execute(
-        "INSERT OR REPLACE INTO source_state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            *(state.source, state.agent, state.size, state.mtime_ns, state.offset, state.prefix_hash),
-            *(state.session_id, state.belongs, state.skipped_bytes),
-            *(json.dumps(dict(sorted(state.drift.items()))), state.error),
-        ],
-    )
+def save(con: Connection, found: Sequence[SourceState]) -> None:
+    """Remember sources, each once, in place of what was known of them."""
+    insert(con, "source_state", [_row(state) for state in found], replace=True)
+
+
+def _row(state: SourceState) -> tuple[object, ...]:
+    drift = json.dumps(dict(sorted(state.drift.items())))
+    place = (state.source, state.agent, state.size, state.mtime_ns, state.offset, state.prefix_hash)
+    return (*place, state.session_id, state.belongs, state.skipped_bytes, drift, state.error)
 
 
 def summary(con: Connection) -> list[SourceSummary]:
