@@ -10,9 +10,10 @@ import msgspec
 
 from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
-from rekal.cli.detach import start_worker
+from rekal.cli.client import reachable, supported
+from rekal.cli.detach import start_daemon, start_worker
 from rekal.cli.indexing import refresh_index
-from rekal.cli.kept import Kept, resources
+from rekal.cli.kept import Kept, decline_if_kept, is_kept, resources
 from rekal.cli.output import day, emit_json, json_option, one_line, short
 from rekal.cli.semantic import off, semantic
 from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError, UsageError
@@ -59,6 +60,8 @@ def command(
     """
     app = here()
     app.require_store()
+    if app.config.recall.daemon == "off":
+        decline_if_kept()
     asked = " ".join(question)
     filters = Filters(
         since=_when(app, since), until=_when(app, until, end=True), as_of=_when(app, as_of, end=True), **where
@@ -72,6 +75,7 @@ def command(
     else:
         _print(answer)
     _wake_worker(app)
+    _wake_daemon(app)
     return answer.exit_code
 
 
@@ -109,7 +113,7 @@ def _answer(app: App, question: str, filters: Filters, options: Options) -> Answ
 
 def _ask(app: App, kept: Kept, question: str, filters: Filters, options: Options, notes: list[str]) -> Answer:
     reader = _reader(app, kept, notes)
-    if behind := _behind(app, reader.position):
+    if behind := _behind(app, kept, reader.position):
         notes.append(behind)
     found = semantic(app, kept)
     with translated(app.layout.index):
@@ -132,11 +136,15 @@ def _reader(app: App, kept: Kept, notes: list[str]) -> IndexReader:
     return kept.index(app.layout.index)
 
 
-def _behind(app: App, covered: int) -> str:
-    """Bring an index that is behind up to date if that is quick; else say how far behind it is."""
-    try:
+def _behind(app: App, kept: Kept, covered: int) -> str:
+    """How far the index is behind, in words; empty when it is current."""
+
+    def position() -> int:
         with open_ledger(app.layout.data, read_only=True, wait=0.05) as ledger:
-            lacking = ledger.position() - covered
+            return ledger.position()
+
+    try:
+        lacking = kept.position(app.layout.data, position) - covered
     except StoreBusy:
         return ""  # being written: what is new will be indexed by the writer
     return f"index: {lacking} captures behind" if lacking > 0 else ""
@@ -159,12 +167,24 @@ def _wake_worker(app: App) -> None:
         start_worker(app)
 
 
+def _wake_daemon(app: App) -> None:
+    """Have the next recall answered by a daemon, once there is something that it pays to keep open."""
+    wanted = app.config.recall.daemon == "auto" and app.config.embed.engine != "off" and not is_kept()
+    if wanted and supported() and any(app.layout.vectors.glob("*.vec")) and not reachable():
+        try:
+            start_daemon(app)
+        except OSError:
+            return  # a store that cannot be written is recalled from, too
+
+
 def _print(answer: Answer) -> None:
     notes = "".join(f"  {note}" for note in answer.notes)
     if answer.verdict == "SILENCE":
         click.echo(f"SILENCE {answer.reason}{notes}")
         if answer.uncovered:
             click.echo(f"never seen here: {', '.join(answer.uncovered)}")
+    elif answer.verdict == "KNOWLEDGE":
+        click.echo(f"KNOWLEDGE {len(answer.knowledge)} passages{notes}")
     else:
         count = len(answer.sessions)
         click.echo(f"{answer.verdict} support={answer.support:.2f} {count} session{'s' * (count != 1)}{notes}")
@@ -172,6 +192,11 @@ def _print(answer: Answer) -> None:
         _print_hit(hit)
     if answer.sessions and answer.uncovered:
         click.echo(f"uncovered: {', '.join(answer.uncovered)}")
+    for known in answer.knowledge:
+        touched = f"  touched by {', '.join(short(s) for s in known.sessions)}" if known.sessions else ""
+        click.echo(f"KNOWLEDGE {known.path}:{known.start}-{known.end} {known.coverage:.2f}{touched}")
+        if answer.verdict == "KNOWLEDGE":
+            click.echo(f'  "{one_line(known.text, 400)}"')
     for name, value in answer.features.items():
         click.echo(f"  {name} = {value:g}")
 

@@ -39,12 +39,25 @@ class Hit(msgspec.Struct, frozen=True):
     rows: list[Row]
 
 
+class Passage(msgspec.Struct, frozen=True):
+    """A passage of a tracked file, lines both included, with the sessions that touched the file, newest first."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+    coverage: float
+    sessions: list[str]
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A verdict with its evidence.
 
     ``support`` is how sure recall is that the evidence bears on the question, 0 to 1. ``uncovered`` are the words of
     the question that nothing shown contains. ``notes`` say what was missing while answering (an index that is behind,
-    no model). ``exit_code`` is that of the text form. ``features`` are filled with ``--explain``.
+    no model). ``exit_code`` is that of the text form. ``features`` are filled with ``--explain``; those named
+    ``gate.`` are the probabilities, and ``gate.cut`` what their product must reach. ``knowledge`` are passages of
+    files tracked at HEAD, best first.
     """
 
     verdict: Verdict
@@ -56,3 +69,4 @@ class Answer(msgspec.Struct, frozen=True):
     notes: list[str]
     exit_code: int
     features: dict[str, float] = msgspec.field(default_factory=dict)
+    knowledge: list[Passage] = msgspec.field(default_factory=list)

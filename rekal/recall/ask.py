@@ -1,26 +1,32 @@
 """Recall: one question, one verdict.
 
-The gate looks at absolute evidence: the share of the question's weight (idf) that stands together in one window of the
-best session. A score relative to its neighbours only orders what is shown.
+Two gates look at absolute evidence, and either may silence. *Presence*: is anything here at all. *Consistency*: does it
+belong to the person and to the identifiers that the question names. What they weigh and how the weights came about
+stands in :mod:`rekal.recall.gate`; what only orders (:mod:`rekal.recall.search`) never opens them.
 """
 
 from __future__ import annotations
 
 import msgspec
-import numpy as np
 
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.index import text
 from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
+from rekal.index.knowledge import Known, search_knowledge
 from rekal.index.reader import IndexReader
-from rekal.recall.answer import Answer, Hit, Reason
-from rekal.recall.digest import hits
-from rekal.recall.search import Found, Word, search
+from rekal.recall.answer import Answer, Hit, Passage, Reason
+from rekal.recall.belonging import anchor_ratio, person_margins
+from rekal.recall.digest import hits, shown_sessions
+from rekal.recall.evidence import presence
+from rekal.recall.gate import Gate, Support, cut, judge, weights
+from rekal.recall.question import Question, understand
+from rekal.recall.search import Look, is_stranger, look, people
 
-# At strictness 0.5. A question is answered when one window holds this share of its weight.
-_CUT = 0.5
-_SHOWN_WITHIN = 0.6
+# A tracked passage answers when it holds nearly all that the question weighs: prose about everything matches anything
+# a little, and nobody has labelled which passage answers what.
+KNOWLEDGE_COVERAGE = 0.75
+_FEWEST_TERMS = 2
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -32,6 +38,19 @@ class Options(msgspec.Struct, frozen=True):
     explain: bool = False
 
 
+class Ruling(msgspec.Struct, frozen=True):
+    """What the gates say: support, the cut it was held against, the features it was made of."""
+
+    support: Support
+    cut: float
+    features: dict[str, float]
+
+    @property
+    def opens(self) -> bool:
+        """Whether there is enough to inject."""
+        return self.support.total >= self.cut
+
+
 def recall(
     reader: IndexReader, question: str, filters: Filters, options: Options, meaning: Meaning | None = None
 ) -> Answer:
@@ -39,52 +58,79 @@ def recall(
 
     EngineError when the model fails.
     """
-    if not len(reader.units("turn")):
-        return _silence(question, "empty_store")
-    if thin(question):
+    asked = understand(question, people(reader))
+    if asked.thin or not asked.terms:
         return _silence(question, "thin_question")
-    found = search(reader, question, filters, options.limit, meaning)
-    support = _support(found)
-    if not found.candidates:
-        reason: Reason = "filtered_out" if not found.lexical.allowed.any() else "below_gate"
-        return _silence(question, reason, 0.0, found)
-    if support < _cut(options.strictness):
-        return _silence(question, "below_gate", support, found)
-    best = found.candidates[0].score
-    shown = [c for c in found.candidates if c.score >= best * _SHOWN_WITHIN and len(c.turns)]
-    sessions = hits(reader, found, shown or found.candidates[:1], options.budget)
-    features = _features(found) if options.explain else {}
-    uncovered = _uncovered(found.words, sessions)
-    return Answer("INJECT", "", round(support, 2), question, sessions, uncovered, [], FOUND, features)
+    known = _knowledge(reader, asked)
+    if not len(reader.units("turn")):
+        return _knows(question, known) if known else _silence(question, "empty_store")
+    seen = look(reader, asked, filters, meaning)
+    if not seen.lexical.allowed.any():
+        return _silence(question, "filtered_out")
+    ruling = _rule(reader, seen, meaning, options.strictness)
+    features = _explained(ruling) if options.explain else {}
+    if not ruling.opens:
+        if known:
+            return msgspec.structs.replace(_knows(question, known), features=features)
+        return msgspec.structs.replace(_refused(seen, ruling), features=features)
+    numbers = shown_sessions(reader, seen, options.limit)
+    sessions = hits(reader, seen, numbers, options.budget)
+    support = round(ruling.support.total, 2)
+    missing = _uncovered(asked, sessions)
+    return Answer("INJECT", "", support, question, sessions, missing, [], FOUND, features, known)
 
 
-def thin(question: str) -> bool:
-    """Whether a question has nothing to look for: no word of two letters or digits, nor of a dense script."""
-    return not any(len(term) > 1 or not term.isascii() for term in text.query_tokens(question))
+def _rule(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
+    gate: Gate = weights().dense if seen.semantic else weights().lexical
+    present = presence(seen.found, seen.covered, is_stranger(seen))
+    floor = cut(gate, strictness)
+    support = judge(gate, present)
+    if support.total >= floor:  # reading texts for the second gate pays only when the first is open
+        support = judge(gate, present, person_margins(reader, seen, meaning), anchor_ratio(reader, seen))
+    return Ruling(support, floor, present)
 
 
-def _cut(strictness: float) -> float:
-    return float(np.clip(_CUT + (strictness - 0.5), 0.05, 0.95))
-
-
-def _support(found: Found) -> float:
-    return max((c.coverage for c in found.candidates), default=0.0)
-
-
-def _features(found: Found) -> dict[str, float]:
-    return {
-        "coverage": round(_support(found), 4),
-        "candidates": float(len(found.candidates)),
-        "unknown_words": float(sum(not word.known for word in found.words)),
+def _explained(ruling: Ruling) -> dict[str, float]:
+    gates = {
+        "gate.presence": ruling.support.presence,
+        "gate.consistency": ruling.support.consistency,
+        "gate.anchors": ruling.support.anchors,
+        "gate.cut": ruling.cut,
     }
+    return {name: round(float(value), 4) for name, value in (gates | ruling.features).items()}
 
 
-def _silence(question: str, reason: Reason, support: float = 0.0, found: Found | None = None) -> Answer:
-    uncovered = [word.text for word in found.words if not word.known] if found else []
-    return Answer("SILENCE", reason, round(support, 2), question, [], uncovered, [], NOTHING_FOUND)
+def _knowledge(reader: IndexReader, asked: Question) -> list[Passage]:
+    if len(asked.terms) < _FEWEST_TERMS:
+        return []
+    found = search_knowledge(reader, asked.terms)
+    return [_passage(one) for one in found if one.coverage >= KNOWLEDGE_COVERAGE]
 
 
-def _uncovered(words: list[Word], sessions: list[Hit]) -> list[str]:
-    """Words of the question that nothing shown contains."""
+def _passage(one: Known) -> Passage:
+    return Passage(one.path, one.start, one.end, one.text, round(one.coverage, 2), list(one.sessions))
+
+
+def _knows(question: str, known: list[Passage]) -> Answer:
+    return Answer("KNOWLEDGE", "", known[0].coverage, question, [], [], [], FOUND, {}, known)
+
+
+def _refused(seen: Look, ruling: Ruling) -> Answer:
+    """Silence, and what was found instead when it belongs to somebody or something else."""
+    mismatch = ruling.support.presence >= ruling.cut
+    reason: Reason = "anchor_mismatch" if mismatch else "below_gate"
+    answer = _silence(seen.question.text, reason, ruling.support.total)
+    known = {t for t, k in zip(seen.lexical.postings.terms, seen.lexical.postings.known, strict=True) if k}
+    unseen = [word for word in seen.question.words if not known.intersection(text.query_tokens(word))]
+    return msgspec.structs.replace(answer, uncovered=unseen)
+
+
+def _silence(question: str, reason: Reason, support: float = 0.0) -> Answer:
+    return Answer("SILENCE", reason, round(support, 2), question, [], [], [], NOTHING_FOUND)
+
+
+def _uncovered(asked: Question, sessions: list[Hit]) -> list[str]:
+    """Content words of the question that nothing shown contains."""
     shown = {term for hit in sessions for row in hit.rows for term in text.tokens(row.text)}
-    return [word.text for word in words if not shown & set(text.query_tokens(word.text))]
+    shown |= {term for hit in sessions for term in text.tokens(hit.author_name)}
+    return [word for word in asked.words if not shown & set(text.query_tokens(word))]

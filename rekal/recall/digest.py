@@ -6,59 +6,65 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rekal.index import text
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Hit, Row
-from rekal.recall.search import Candidate, Found
+from rekal.recall.search import Look
 from rekal.store.columns import aware, record
 
 # Measured on English and code chat: about four characters a token.
 _CHARS_A_TOKEN = 4
 _LONGEST_ROW = 480
+_MOST_ROWS = 60
+_SHOWN_WITHIN = 0.5
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def hits(reader: IndexReader, found: Found, shown: Sequence[Candidate], budget: int) -> list[Hit]:
-    """The sessions ``shown`` with rows worth about ``budget`` tokens in all.
+def shown_sessions(reader: IndexReader, seen: Look, limit: int) -> list[int]:
+    """Numbers of the sessions worth showing, best first: those near the best one, ``limit`` at most."""
+    best = float(seen.sessions.max(initial=0.0))
+    near = np.flatnonzero((seen.sessions > 0) & (seen.sessions >= best * _SHOWN_WITHIN))
+    order = np.lexsort((reader.sessions.rank[near], -seen.sessions[near]))
+    return [int(number) for number in near[order][:limit]]
+
+
+def hits(reader: IndexReader, seen: Look, numbers: Sequence[int], budget: int) -> list[Hit]:
+    """The sessions ``numbers`` with rows worth about ``budget`` tokens in all.
 
     Rows are chosen by their own score over all sessions together, but the best turn of each session comes first: a
     session without any row would be a handle without a reason.
     """
     turns = reader.units("turn")
-    firsts = [int(c.turns[0]) for c in shown if len(c.turns)]
-    others = sorted(
-        (int(p) for c in shown for p in c.turns[1:]),
-        key=lambda p: (-float(found.lexical.turns[p]), p),
-    )
-    rows: dict[int, list[Row]] = {c.number: [] for c in shown}
-    left = budget * _CHARS_A_TOKEN
-    wanted = [*firsts, *others]
+    mine = np.flatnonzero(np.isin(turns.session, numbers) & seen.lexical.allowed)
+    order = mine[np.lexsort((mine, -seen.turns[mine]))]
+    firsts = [int(order[np.flatnonzero(turns.session[order] == n)[0]]) for n in numbers if n in turns.session[order]]
+    wanted = list(dict.fromkeys([*firsts, *(int(p) for p in order[:_MOST_ROWS])]))
     said = {t.doc_id: t for t in reader.texts([int(turns.doc[p]) for p in wanted])}
+    rows: dict[int, list[Row]] = {number: [] for number in numbers}
+    left = budget * _CHARS_A_TOKEN
     for place in wanted:
         turn = said[int(turns.doc[place])]
-        excerpt, cut = _excerpt(turn.text, found)
+        excerpt, cut = _excerpt(turn.text, seen)
         if len(excerpt) > left and any(rows.values()):
             continue
         left -= len(excerpt)
-        score = round(float(found.lexical.turns[place]), 3)
-        rows[int(turns.session[place])].append(
-            Row(int(turn.seq or 0), turn.role or "", _when(turn.occurred_us), excerpt, cut, score)
-        )
-    return [_hit(reader, c, sorted(rows[c.number], key=lambda r: r.seq)) for c in shown]
+        score = round(float(seen.turns[place]), 3)
+        row = Row(int(turn.seq or 0), turn.role or "", _when(turn.occurred_us), excerpt, cut, score)
+        rows[int(turns.session[place])].append(row)
+    return [_hit(reader, seen, n, sorted(rows[n], key=lambda r: r.seq)) for n in numbers if rows[n]]
 
 
 def _when(us: int | None) -> datetime | None:
     return None if us is None else _EPOCH + timedelta(microseconds=us)
 
 
-def _excerpt(said: str, found: Found) -> tuple[str, bool]:
+def _excerpt(said: str, seen: Look) -> tuple[str, bool]:
     """The part of a turn in which most of the question's weight stands together, and whether anything was cut."""
     said = said.strip()
     if len(said) <= _LONGEST_ROW:
         return said, False
-    weights = {term: word.weight for word in found.words for term in _terms(found, word.terms)}
+    weights = dict(zip(seen.lexical.postings.terms, seen.found.idf, strict=True))
     spans = [(s, e, sum(weights.get(t, 0.0) for t in set(text.tokens(said[s:e])))) for s, e in _words(said)]
     telling = [(s, e, w) for s, e, w in spans if w > 0]
     if not telling:
@@ -69,10 +75,6 @@ def _excerpt(said: str, found: Found) -> tuple[str, bool]:
     while start and not said[start - 1].isspace() and said[start - 1] not in "([{\"'`":
         start -= 1
     return said[start:end].strip(), True
-
-
-def _terms(found: Found, places: NDArray[np.intp]) -> list[str]:
-    return [found.lexical.postings.terms[int(p)] for p in places]
 
 
 def _words(said: str) -> list[tuple[int, int]]:
@@ -100,10 +102,10 @@ def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
     return best_start
 
 
-def _hit(reader: IndexReader, candidate: Candidate, rows: list[Row]) -> Hit:
+def _hit(reader: IndexReader, seen: Look, number: int, rows: list[Row]) -> Hit:
     facets = reader.rows(
         """SELECT session_id, agent, author_name, author_email, origin, actor, branch, commits, title, started_at
            FROM facets WHERE session_ord = ?""",
-        [candidate.number],
+        [number],
     )[0]
-    return record(Hit, (*facets[:9], aware(facets[9]), round(candidate.score, 3), rows))
+    return record(Hit, (*facets[:9], aware(facets[9]), round(float(seen.sessions[number]), 3), rows))
