@@ -24,6 +24,8 @@ TURN_SESSION, TURN_ALONE, TURN_COVERAGE = 1.2, 0.3, 0.6
 TURN_COSINE, TURN_COSINE_AROUND, TURN_BOTH_AROUND = 0.6, 0.4, 0.8
 TURN_AROUND = 0.35  # without vectors
 
+LARGE = 1000  # turns; in a smaller store no word can be rare, and what matches is scaled up to what it would be here
+
 PRESENCE = (
     "coverage_cosine",
     "cosine",
@@ -156,6 +158,11 @@ def _session_idf(found: Found) -> Floats:
     return weights
 
 
+def _rarest(turns: int) -> float:
+    """idf of a term that none of ``turns`` turns has."""
+    return float(np.log1p((turns + 0.5) / 0.5))
+
+
 def presence(found: Found, covered: Coverage, stranger: bool) -> dict[str, float]:
     """Is anything here at all: features by name, those of ``PRESENCE`` and ``PRESENCE_LEXICAL`` alike.
 
@@ -173,7 +180,7 @@ def presence(found: Found, covered: Coverage, stranger: bool) -> dict[str, float
         "whole": float(found.whole.max(initial=0.0)) / whole_ceiling,
         "window_coverage": float(covered.window.max(initial=0.0)),
         "session_coverage": float(covered.session.max(initial=0.0)),
-        "matched": float(np.log1p(best_turn)),
+        "matched": float(np.log1p(best_turn * max(1.0, _rarest(LARGE) / _rarest(len(found.session))))),
         "unknown": float(found.idf[~seen].sum() / max(float(found.idf.sum()), 1e-9)),
         "terms": float(np.log(max(1, len(found.idf)))),
         "stranger": float(stranger),

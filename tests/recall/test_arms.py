@@ -1,0 +1,75 @@
+"""From a real index to a verdict: what the shipped gate says of a small store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rekal.index.bm25 import bm25
+from rekal.index.reader import IndexReader, open_index
+from rekal.recall.arms import gather
+from rekal.recall.evidence import Found, coverage, presence, rank_sessions, rank_turns
+from rekal.recall.gate import cut, judge, weights
+from rekal.recall.question import understand
+from tests.index.ledgers import Store, session
+
+QUEUE = session(
+    "queue",
+    "Why do the job queue workers lose jobs when Redis restarts? We should move the queue to Postgres.",
+    "I moved the job queue from Redis to Postgres with SKIP LOCKED, so a restart of Redis loses no job any more.",
+)
+OTHERS = [
+    session("login", "The login cookie expires too early.", "The session cookie now lasts a week."),
+    session("parser", "The config parser fails on tabs.", "Tabs are expanded before the parser sees them."),
+    session("ci", "Build the wheels on every tag.", "The release workflow builds and uploads the wheels."),
+    session("docs", "Document the exit codes.", "Every exit code is in the reference now."),
+]
+
+
+PRESENT = "how do queue workers lose jobs when redis restarts"
+ABSENT = "which colour palette do the marketing banners use"
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[IndexReader]:
+    store = Store(tmp_path)
+    store.append(QUEUE, *OTHERS)
+    store.update()
+    with open_index(store.index) as opened:
+        yield opened
+
+
+def found(reader: IndexReader, question: str) -> Found:
+    return gather(reader, bm25(reader, list(understand(question).terms)))
+
+
+def test_the_index_and_the_evidence_agree_on_the_best(reader: IndexReader) -> None:
+    hits = found(reader, PRESENT)
+    covered = coverage(hits)
+    by_session = rank_sessions(hits, covered)
+    assert reader.sessions.ids[int(by_session.argmax())] == QUEUE.id
+    place = int(rank_turns(hits, covered, by_session).argmax())
+    units = reader.units("turn")
+    assert (reader.sessions.ids[units.session[place]], int(units.seq[place])) == (QUEUE.id, 0)
+    assert covered.turn.max() == pytest.approx(1.0)
+
+
+def test_the_shipped_gate_tells_present_from_absent(reader: IndexReader) -> None:
+    gate = weights().gate(dense=False, person=False)
+    support = [
+        judge(gate, presence(hits, coverage(hits), stranger=False)).total
+        for hits in (found(reader, PRESENT), found(reader, ABSENT))
+    ]
+    assert support[1] < cut(gate, 0.25) < support[0]
+
+
+def test_vectors_join_by_place(reader: IndexReader) -> None:
+    question = understand(PRESENT)
+    lexical = bm25(reader, list(question.terms))
+    near = np.zeros(len(lexical.turns))
+    near[-1] = 0.9
+    hits = gather(reader, lexical, cosine=near, centroid=np.zeros(len(reader.sessions)))
+    assert presence(hits, coverage(hits), stranger=False)["cosine"] == pytest.approx(0.9)
