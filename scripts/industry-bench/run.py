@@ -149,7 +149,9 @@ def devrecall(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, 
                 "interval_95": bootstrap([rows[i] for i in clear], inject[clear]),
                 "thin": {k: float(np.mean([row.thin for row in rows if row.kind == k])) for k in kinds},
             }
-    report["tuned_on"] = "models and cut: the other repositories. Ranking weights, features and offsets: chosen on this half"
+    report["tuned_on"] = (
+        "models and cut: the other repositories. Ranking weights, features and offsets: chosen on this half"
+    )
     return report, scored
 
 
