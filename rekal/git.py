@@ -25,13 +25,8 @@ TIMEOUT = 20.0
 # What git exports to hooks, `git rev-parse --local-env-vars` and the identity of the commit being made: with them set
 # a child git works on the wrong repository or index, or signs with the author of a cherry-picked commit.
 _KEEP = {
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_ASKPASS",
-}
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ASKPASS",
+}  # fmt: skip
 _STATUS: dict[str, Change] = {"A": "A", "M": "M", "D": "D", "R": "R", "C": "A", "T": "M"}
 
 
@@ -191,18 +186,24 @@ class Repo(msgspec.Struct, frozen=True):
         out = self.ask("log", "-1", "--format=%H%x00%T%x00%P%x00%ae%x00%ct%x00%s", "--no-show-signature", rev, "--")
         if not out:
             return None
-        sha, tree, parents, email, when, subject = out.split("\0", 5)
-        return Commit(sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject)
+        return _commit(out.split("\0", 5))
 
-    def changes(self, commit: Commit) -> tuple[FileChange, ...]:
-        """Paths a commit changed, renames followed; a root commit against nothing, a merge against its first parent."""
-        ends = [commit.parents[0], commit.sha] if commit.parents else ["--root", "--no-commit-id", commit.sha]
-        return tuple(parse_name_status(self.run_raw("diff-tree", "-r", "-z", "-M", "--name-status", *ends)))
+    def commits(self, shas: Iterable[str]) -> list[Commit]:
+        """Facts of many commits by full name, in one process; those that are not there are left out."""
+        names = "".join(f"{sha}\n" for sha in shas).encode()
+        chosen = ("--no-walk=unsorted", "--ignore-missing", "--no-show-signature", "--stdin")
+        out = self.run("log", "-z", "--format=%H%n%T%n%P%n%ae%n%ct%n%s", *chosen, stdin=names, timeout=60.0)
+        return [_commit(entry.split("\n", 5)) for entry in out.split("\0") if entry]
 
-    def patch_id(self, commit: Commit) -> str | None:
-        """The stable patch-id; None for an empty change."""
-        ends = [commit.parents[0], commit.sha] if commit.parents else ["--root", "--no-commit-id", commit.sha]
-        return self.patch_id_of(self.run_raw("diff-tree", "-p", *ends, timeout=60.0))
+    def changes(self, commits: Iterable[Commit]) -> dict[str, tuple[FileChange, ...]]:
+        """Paths that commits changed, by commit, renames followed; a merge against its first parent."""
+        how = ("-r", "-z", "-M", "--name-status", "--root")
+        return parse_changes(self.run_raw("diff-tree", "--stdin", *how, stdin=_with_parents(commits), timeout=60.0))
+
+    def patch_ids_of(self, commits: Iterable[Commit]) -> dict[str, str]:
+        """The stable patch-ids of commits, a merge's against its first parent; empty changes have none."""
+        patches = self.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=_with_parents(commits), timeout=60.0)
+        return self._patch_ids(patches)
 
     def patch_id_of(self, patch: bytes) -> str | None:
         """The stable patch-id of a patch text."""
@@ -212,7 +213,9 @@ class Repo(msgspec.Struct, frozen=True):
     def patch_ids(self, shas: Iterable[str]) -> dict[str, str]:
         """The stable patch-ids of many commits by name, in two processes; merges and empty changes have none."""
         names = "".join(f"{sha}\n" for sha in shas).encode()
-        patches = self.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=names, timeout=60.0)
+        return self._patch_ids(self.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=names, timeout=60.0))
+
+    def _patch_ids(self, patches: bytes) -> dict[str, str]:
         out = self.run("patch-id", "--stable", stdin=patches, timeout=60.0)
         return {sha: patch for patch, sha in (line.split() for line in out.splitlines())}
 
@@ -223,21 +226,35 @@ class Repo(msgspec.Struct, frozen=True):
         return list(reversed((out or "").split()))
 
 
-def parse_name_status(data: bytes) -> Iterable[FileChange]:
-    """Read ``--name-status -z``: a letter, then one path, or two for a rename or a copy."""
+def _commit(fields: Sequence[str]) -> Commit:
+    sha, tree, parents, email, when, subject = fields
+    return Commit(sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject)
+
+
+def _with_parents(commits: Iterable[Commit]) -> bytes:
+    """Commits for ``diff-tree --stdin``, each with the parent it is compared with."""
+    return "".join(f"{' '.join((commit.sha, *commit.parents[:1]))}\n" for commit in commits).encode()
+
+
+def parse_changes(data: bytes) -> dict[str, tuple[FileChange, ...]]:
+    """Read ``diff-tree --stdin -z --name-status``: a commit's name, then its changes.
+
+    A change is a letter, then one path, or two for a rename or a copy.
+    """
+    found: dict[str, list[FileChange]] = {}
+    here: list[FileChange] = []
     parts = iter(zsplit(data))
-    for letter in parts:
-        change = _STATUS.get(letter[:1], "M")
-        path = next(parts, None)
-        if path is None:
-            return
-        if letter[0] in "RC":
-            target = next(parts, None)
-            if target is None:
-                return
-            yield FileChange(target, change, path if change == "R" else None)
+    for part in parts:
+        if len(part) >= 40:
+            here = found.setdefault(part, [])
+            continue
+        change = _STATUS.get(part[:1], "M")
+        path = next(parts, "")
+        if part[0] in "RC":
+            here.append(FileChange(next(parts, ""), change, path if change == "R" else None))
         else:
-            yield FileChange(path, change)
+            here.append(FileChange(path, change))
+    return {sha: tuple(changes) for sha, changes in found.items()}
 
 
 def find_repo(cwd: Path) -> Repo:

@@ -16,7 +16,7 @@ import msgspec
 
 from rekal.agents.base import Adapter, Source
 from rekal.capture import copies, sweep
-from rekal.capture.facts import facts_reader
+from rekal.capture.facts import read_facts
 from rekal.capture.link import CommitFacts, Linked, link
 from rekal.capture.rewrite import carry_over
 from rekal.capture.whole import History, only_new_lines
@@ -131,15 +131,15 @@ def _plan(
         shas = [*repo.commits_since(since), *shas]
     if head:
         shas.append(head)
-    facts = facts_reader(repo, job)
     rewrites = tuple(
         Rewrite(old, new, event.how)
         for event in events
         if isinstance(event, spool.RewriteEvent)
         for old, new in event.pairs
     )
-    found = [f for f in map(facts, dict.fromkeys(shas)) if f is not None]
-    found.sort(key=lambda f: (f.commit.committed_at, shas.index(f.commit.sha)))
+    order = {sha: place for place, sha in enumerate(reversed(shas))}
+    found = list(read_facts(repo, job, shas).values())
+    found.sort(key=lambda f: (f.commit.committed_at, -order[f.commit.sha]))
     recalls = tuple(event for event in events if isinstance(event, spool.RecallEvent))
     return Plan(tuple(found), rewrites, recalls, backfill=since is not None)
 
@@ -219,7 +219,9 @@ def _finish(ledger: Ledger, repo: Repo, job: sweep.Job, plan: Plan, total: Captu
         # An amended commit has its sessions carried over; linked afresh it would count as one without.
         if facts.commit.sha not in renamed
     ]
-    carried = carry_over(ledger, plan.rewrites, facts_reader(repo, job)) if plan.rewrites else []
+    carried = (
+        carry_over(ledger, plan.rewrites, lambda sha: read_facts(repo, job, [sha]).get(sha)) if plan.rewrites else []
+    )
     # What a commit without a session became may have one of its own.
     linked += [
         link(ledger, facts, job.author.email, backfill=plan.backfill)

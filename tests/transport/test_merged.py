@@ -103,7 +103,7 @@ def test_a_commit_that_is_gone_leaves_by_its_recorded_change_only(repo: Path) ->
     found = find_repo(repo)
     commit = found.commit(sha)
     assert commit is not None
-    patch_id = found.patch_id(commit)
+    patch_id = found.patch_ids_of([commit])[sha]
     git(repo, "checkout", "-q", "main")
     git(repo, "cherry-pick", "--no-commit", sha)
     git(repo, "commit", "-q", "-m", "again")
