@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import duckdb
@@ -45,17 +44,12 @@ def test_a_mistake_in_our_own_sql_is_not_the_stores_fault() -> None:
         con.execute("SELECT * FROM nowhere")
 
 
-def test_an_interrupted_query_is_an_interruption(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    con = connect(tmp_path / "some.db", read_only=False)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(KeyboardInterrupt), translated(PATH):
-            con.execute("SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        con.close()
+def test_an_interrupted_query_is_an_interruption() -> None:
+    # What DuckDB raises when a signal arrives while a statement runs.
+    with pytest.raises(KeyboardInterrupt), translated(PATH):
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="something else"), translated(PATH):
+        raise RuntimeError("something else")
 
 
 def test_no_extension_is_fetched_or_loaded_by_itself(tmp_path: Path) -> None:
