@@ -7,9 +7,14 @@ import sys
 
 def main() -> None:
     """Run the command line. The only place that turns what went wrong into a sentence and an exit code."""
-    from rekal.cli.main import run
+    from rekal.cli.client import handed_over
 
-    sys.exit(run())
+    code = handed_over()
+    if code is None:
+        from rekal.cli.main import run
+
+        code = run()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ file before it uses it again: one that was renamed into place is opened at once,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +58,7 @@ class Kept:
     def __init__(self) -> None:
         self._indexes: dict[Path, _Index] = {}
         self._model: tuple[Embed, Embedder] | None = None
+        self._positions: dict[Path, tuple[object, int]] = {}
 
     def index(self, path: Path) -> IndexReader:
         """The index at ``path`` as it is now. Raises the errors of :func:`rekal.index.reader.open_index`."""
@@ -93,6 +94,14 @@ class Kept:
             self._model = chosen, open_chosen(chosen, api_key)
         return self._model[1]
 
+    def position(self, data: Path, read: Callable[[], int]) -> int:
+        """The ledger's position: ``read`` again only when the file, or what is not yet merged into it, has changed."""
+        log = data.with_name(f"{data.name}.wal")
+        now = (identity(data), identity(log) if log.exists() else None)
+        if self._positions.get(data, (None, 0))[0] != now:
+            self._positions[data] = now, read()
+        return self._positions[data][1]
+
     def drop_stale(self) -> None:
         """Close indexes that were replaced or removed: an open file keeps its space on the disk."""
         for path, held in list(self._indexes.items()):
@@ -109,6 +118,21 @@ class Kept:
             held.close()
         self._indexes.clear()
         self._close_model()
+
+
+class Declined(BaseException):
+    """The daemon is not to run this command. No Exception: it is nothing that went wrong, and must not be caught."""
+
+
+def decline_if_kept() -> None:
+    """In the daemon, hand the command back to the client. To be called before the command does anything."""
+    if _BETWEEN.kept is not None:
+        raise Declined
+
+
+def is_kept() -> bool:
+    """Whether this process is the daemon."""
+    return _BETWEEN.kept is not None
 
 
 class _Between(msgspec.Struct):

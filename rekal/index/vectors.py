@@ -129,7 +129,7 @@ def _have(directory: Path, model_id: str) -> Keys:
 
 def progress(index_path: Path, vectors: Path | None) -> Progress:
     """How far embedding into the file ``vectors`` has come. Raises the errors of :func:`open_index`."""
-    wanted = _chunk_keys(index_path)
+    wanted = chunk_keys(index_path)
     have = VectorFile(vectors).keys if vectors is not None else np.empty(0, np.uint64)
     return Progress(int(np.isin(wanted, have).sum()), len(wanted))
 
@@ -183,14 +183,19 @@ def _append(
     with exclusive(directory / "lock", wait=10.0, purpose="storing vectors"):
         if _identity(index_path) != before:
             # Something may have been forgotten while it was being embedded.
-            kept = np.isin(keys, _chunk_keys(index_path))
+            kept = np.isin(keys, chunk_keys(index_path))
             keys, vectors = keys[kept], vectors[kept]
-        records = np.zeros(len(keys), _record(vectors.shape[1]))
-        records["key"], records["vec"] = keys, vectors
-        try:
-            _write(path_for(directory, model_id), model_id, vectors.shape[1], records.tobytes())
-        except OSError as error:
-            raise StoreUnwritable(f"vectors cannot be written ({error.strerror})", "free some space") from None
+        append_vectors(directory, model_id, keys, vectors)
+
+
+def append_vectors(directory: Path, model_id: str, keys: Keys, vectors: Vectors) -> None:
+    """Add unit vectors, float32 ``[n, dim]``, by key to a model's file. The caller holds the directory's lock."""
+    records = np.zeros(len(keys), _record(vectors.shape[1]))
+    records["key"], records["vec"] = keys, vectors
+    try:
+        _write(path_for(directory, model_id), model_id, vectors.shape[1], records.tobytes())
+    except OSError as error:
+        raise StoreUnwritable(f"vectors cannot be written ({error.strerror})", "free some space") from None
 
 
 def _record(dim: int) -> np.dtype[np.void]:
@@ -210,9 +215,10 @@ def _write(path: Path, model_id: str, dim: int, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _chunk_keys(index_path: Path) -> Keys:
+def chunk_keys(index_path: Path) -> Keys:
+    """Keys of all texts that vectors are wanted of, in order."""
     with open_index(index_path) as reader:
-        return reader.columns("SELECT DISTINCT chunk FROM chunks")["chunk"].astype(np.uint64)
+        return reader.columns("SELECT DISTINCT chunk FROM chunks ORDER BY chunk")["chunk"].astype(np.uint64)
 
 
 def prune(index_path: Path, directory: Path) -> int:
@@ -224,7 +230,7 @@ def prune(index_path: Path, directory: Path) -> int:
         return 0
     gone = 0
     with exclusive(directory / "lock", wait=10.0, purpose="removing vectors"):
-        keep = _chunk_keys(index_path)
+        keep = chunk_keys(index_path)
         for path in sorted(directory.glob("*.vec")):
             gone += _prune(path, keep)
     return gone

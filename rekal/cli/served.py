@@ -1,0 +1,99 @@
+"""One command of a client, run in the daemon as if it were the client's own process."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import msgspec
+
+from rekal.cli.app import here
+from rekal.cli.kept import Declined, Kept
+from rekal.cli.main import run
+from rekal.cli.semantic import semantic
+from rekal.errors import RekalError
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What makes a process: arguments, directory, environment, and whether its output and errors are a terminal."""
+
+    args: list[str]
+    cwd: str
+    env: Mapping[str, str]
+    terminals: tuple[bool, bool]
+
+
+def decoded(frames: Sequence[bytes]) -> Request:
+    """The request that a client's four frames are (:mod:`rekal.cli.client`)."""
+    cwd, words, environment, terminals = (os.fsdecode(frame) for frame in frames)
+    pairs = (entry.partition("=") for entry in environment.split("\0") if entry)
+    return Request(words.split("\0"), cwd, {k: v for k, _, v in pairs}, (terminals[:1] == "1", terminals[1:] == "1"))
+
+
+class Served(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+class _Stream(io.TextIOWrapper):
+    """Collects what is printed, and says of itself what the client's stream would."""
+
+    def __init__(self, terminal: bool) -> None:
+        self.data = io.BytesIO()
+        self._terminal = terminal
+        super().__init__(self.data, encoding="utf-8", errors="replace", write_through=True)
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+def serve(request: Request) -> Served | None:
+    """Run a command. None when it wants to be run by the client, nothing having happened yet."""
+    out, err = (_Stream(terminal) for terminal in request.terminals)
+    try:
+        with _as_if(request), redirect_stdout(out), redirect_stderr(err):
+            code = run(request.args)
+    except (Declined, OSError):
+        return None
+    return Served(code, out.data.getvalue(), err.data.getvalue())
+
+
+@contextmanager
+def _as_if(request: Request) -> Iterator[None]:
+    """In the client's directory, with its environment. OSError when the directory is gone."""
+    before = dict(os.environ)
+    os.chdir(request.cwd)
+    try:
+        _set_environment(request.env)
+        yield
+    finally:
+        _set_environment(before)
+        os.chdir("/")
+
+
+def _set_environment(wanted: Mapping[str, str]) -> None:
+    for name in set(os.environ) - set(wanted):
+        del os.environ[name]
+    os.environ.update(wanted)
+
+
+def warm_up(kept: Kept) -> None:
+    """Open what a recall in the current directory will want, so that not even the first one waits for it."""
+    try:
+        app = here()
+        reader = kept.index(app.layout.index)
+        found = semantic(app, kept)
+        if found.meaning is not None:
+            found.meaning.near("warm up")
+        reader.postings(["warm"])
+        app.scrubber.text("warm up")
+    except RekalError:
+        return  # the command that meets it says so
+    finally:
+        os.chdir(Path("/"))
