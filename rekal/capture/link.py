@@ -28,6 +28,8 @@ _SLACK = timedelta(seconds=2)
 ACTIVE_WITHIN = timedelta(hours=4)
 EDIT_WITHIN = timedelta(days=30)
 
+_FEW = 3
+
 NO_SESSION = "no session edited its files or was active before it"
 AMBIGUOUS = "several sessions were active and none of them edited its files"
 
@@ -53,24 +55,30 @@ class Linked(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def link(ledger: Ledger, facts: CommitFacts, author_email: str, *, backfill: bool = False) -> Linked | None:
-    """Link a commit to the sessions that made it and store the checkpoint. Inside a transaction.
+def link(ledger: Ledger, commits: Sequence[CommitFacts], author_email: str, *, backfill: bool = False) -> list[Linked]:
+    """Link commits, in their order, to the sessions that made them and store the checkpoints. Inside a transaction.
 
-    Only checkpoints of earlier commits count, so linking again what is linked finds the same. None: nothing came of
-    it that was not stored before.
+    Only checkpoints of earlier commits count, so linking again what is linked finds the same. What came of them that
+    was not stored before is returned.
     """
-    sha = facts.commit.sha
-    ranges, reason = _ranges(ledger, facts, backfill=backfill)
-    if not ranges:
-        if ledger.has_checkpoint(ids.checkpoint_id(sha, author_email)):
-            return None
-        ledger.add_uncovered(sha, reason)
-        return Linked(sha, None, reason)
-    checkpoint = _checkpoint(facts, author_email, ranges)
-    if not ledger.add_checkpoint(checkpoint):
-        return None
-    ledger.con.execute("DELETE FROM uncovered_commits WHERE git_sha = ?", [sha])
-    return Linked(sha, checkpoint)
+    # Most commits of a long back-fill change nothing that a session edited, which one look at all paths can tell.
+    edited = _edited_paths(ledger) if len(commits) > _FEW else None
+    found: list[Linked] = []
+    for facts in commits:
+        ranges, reason = _ranges(ledger, facts, edited, backfill=backfill)
+        checkpoint = _checkpoint(facts, author_email, ranges) if ranges else None
+        if checkpoint is None or ledger.add_checkpoint(checkpoint):
+            found.append(Linked(facts.commit.sha, checkpoint, reason))
+    stored = ledger.checkpoints_among([ids.checkpoint_id(one.sha, author_email) for one in found if not one.checkpoint])
+    news = [one for one in found if one.checkpoint or ids.checkpoint_id(one.sha, author_email) not in stored]
+    ledger.cover([one.sha for one in news if one.checkpoint])
+    ledger.add_uncovered([(one.sha, one.reason) for one in news if not one.checkpoint])
+    return news
+
+
+def _edited_paths(ledger: Ledger) -> frozenset[str]:
+    sql = "SELECT DISTINCT path FROM edits e JOIN sessions s ON s.id = e.session_id WHERE s.origin = 'local'"
+    return frozenset(str(row[0]) for row in ledger.con.execute(sql).fetchall())
 
 
 def _checkpoint(facts: CommitFacts, author_email: str, ranges: Sequence[SessionRange]) -> Checkpoint:
@@ -90,10 +98,13 @@ def _checkpoint(facts: CommitFacts, author_email: str, ranges: Sequence[SessionR
     )
 
 
-def _ranges(ledger: Ledger, facts: CommitFacts, *, backfill: bool) -> tuple[list[SessionRange], str]:
-    edited = edited_ranges(ledger, facts, "backfill" if backfill else "edited")
-    if edited:
-        return edited, ""
+def _ranges(
+    ledger: Ledger, facts: CommitFacts, paths: frozenset[str] | None, *, backfill: bool
+) -> tuple[list[SessionRange], str]:
+    if paths is None or not paths.isdisjoint(_paths(facts)):
+        edited = edited_ranges(ledger, facts, "backfill" if backfill else "edited")
+        if edited:
+            return edited, ""
     if backfill:
         return [], NO_SESSION  # what was active months ago is a guess
     active = _active(ledger, facts)
@@ -107,6 +118,10 @@ def edited_ranges(ledger: Ledger, facts: CommitFacts, evidence: Evidence = "edit
     return [_range(ledger, facts, session, first, evidence) for session, first in _edited(ledger, facts)]
 
 
+def _paths(facts: CommitFacts) -> list[str]:
+    return [path for change in facts.changes for path in (change.path, change.old_path) if path]
+
+
 def _this(facts: CommitFacts) -> dict[str, object]:
     """Which commit the checkpoints of ``_EARLIER`` are earlier than."""
     return {"sha": facts.commit.sha, "committed": naive(facts.commit.committed_at)}
@@ -117,7 +132,6 @@ def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
 
     A sub-agent's edit counts for its parent too: the parent asked for it.
     """
-    paths = [p for change in facts.changes for p in (change.path, change.old_path) if p]
     when = facts.commit.committed_at
     rows = ledger.con.execute(
         f"""WITH {_EARLIER}
@@ -132,7 +146,7 @@ def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
                 WHERE k.session_id = e.session_id AND f.path = e.path
                   AND c.turn_seq BETWEEN k.first_seq AND k.last_seq)
            GROUP BY c.session_id ORDER BY c.session_id""",
-        {"paths": paths, "since": naive(when - EDIT_WITHIN), "until": naive(when + _SLACK), **_this(facts)},
+        {"paths": _paths(facts), "since": naive(when - EDIT_WITHIN), "until": naive(when + _SLACK), **_this(facts)},
     ).fetchall()
     found = {str(session): max(int(first), 0) for session, first, _ in rows}
     parents = sorted({str(parent) for _, _, parent in rows if parent} - set(found))

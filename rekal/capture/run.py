@@ -212,24 +212,18 @@ def _finish(ledger: Ledger, repo: Repo, job: sweep.Job, plan: Plan, total: Captu
     for event in plan.recalls:
         for session_id in event.session_ids:
             ledger.add_recall_edge(event.edge, session_id, event.query, event.at)
+    email = job.author.email
     renamed = {rewrite.new_sha for rewrite in plan.rewrites}
-    linked = [
-        link(ledger, facts, job.author.email, backfill=plan.backfill)
-        for facts in plan.commits
-        # An amended commit has its sessions carried over; linked afresh it would count as one without.
-        if facts.commit.sha not in renamed
-    ]
-    carried = (
-        carry_over(ledger, plan.rewrites, lambda sha: read_facts(repo, job, [sha]).get(sha)) if plan.rewrites else []
-    )
+    # An amended commit has its sessions carried over; linked afresh it would count as one without.
+    others = [facts for facts in plan.commits if facts.commit.sha not in renamed]
+    linked = link(ledger, others, email, backfill=plan.backfill)
+    carried = carry_over(ledger, plan.rewrites, lambda sha: read_facts(repo, job, [sha]).get(sha))
     # What a commit without a session became may have one of its own.
-    linked += [
-        link(ledger, facts, job.author.email, backfill=plan.backfill)
-        for facts in plan.commits
-        if facts.commit.sha in renamed and not ledger.has_checkpoint(checkpoint_id(facts.commit.sha, job.author.email))
-    ]
-    news = tuple(one for one in linked if one is not None)
-    return msgspec.structs.replace(total, linked=news, carried=tuple(carried))
+    again = [facts for facts in plan.commits if facts.commit.sha in renamed]
+    stored = ledger.checkpoints_among([checkpoint_id(facts.commit.sha, email) for facts in again])
+    rest = [facts for facts in again if checkpoint_id(facts.commit.sha, email) not in stored]
+    linked += link(ledger, rest, email, backfill=plan.backfill)
+    return msgspec.structs.replace(total, linked=tuple(linked), carried=tuple(carried))
 
 
 def wait_for_rebase(repo: Repo, pause: Callable[[float], None], limit: float = 30.0) -> bool:

@@ -145,11 +145,24 @@ class Ledger:
         if not self._exists("SELECT 1 FROM recall_edges WHERE id = ? LIMIT 1", edge):
             insert(self.con, "recall_edges", [(edge, kind, session_id, query, naive(at), self.pos)])
 
-    def add_uncovered(self, git_sha: str, reason: str) -> None:
-        """Remember why a commit got no session."""
-        self.con.execute(
-            "INSERT OR REPLACE INTO uncovered_commits VALUES (?, ?, ?)", [git_sha, reason, naive(self.now)]
-        )
+    def checkpoints_among(self, checkpoint_ids: Sequence[str]) -> set[str]:
+        """Those of ``checkpoint_ids`` that are stored."""
+        if not checkpoint_ids:
+            return set()
+        sql = "SELECT id FROM checkpoints WHERE id IN (SELECT unnest(?::VARCHAR[]))"
+        return {str(row[0]) for row in self.con.execute(sql, [list(checkpoint_ids)]).fetchall()}
+
+    def add_uncovered(self, reasons: Sequence[tuple[str, str]]) -> None:
+        """Remember why commits, given by name, got no session."""
+        rows = [(git_sha, reason, naive(self.now)) for git_sha, reason in dict(reasons).items()]
+        insert(self.con, "uncovered_commits", rows, replace=True)
+
+    def cover(self, shas: Sequence[str]) -> None:
+        """Forget why commits had no session: they have one now."""
+        if shas:
+            self.con.execute(
+                "DELETE FROM uncovered_commits WHERE git_sha IN (SELECT unnest(?::VARCHAR[]))", [list(shas)]
+            )
 
 
 class Damage(msgspec.Struct, frozen=True):
