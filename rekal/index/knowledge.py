@@ -87,7 +87,8 @@ def refresh(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) ->
     known: dict[str, str] = {}
     if state.startswith(f"{_VERSION}:"):
         known = {str(path): str(blob) for path, blob in con.execute("SELECT path, blob FROM knowledge").fetchall()}
-    changed = [file for path, file in sorted(files.items()) if known.get(path) != file.blob]
+    # A file whose name holds a secret is left out: no other name would lead back to it.
+    changed = [file for path, file in sorted(files.items()) if known.get(path) != file.blob and scrub(path) == path]
     gone = [path for path in known if path not in files]
     _remove(con, None if not known else [*gone, *(file.path for file in changed)])
     _add(con, repo, changed, scrub)

@@ -13,6 +13,7 @@ from rekal.scrub.joints import without_split_tokens
 if TYPE_CHECKING:
     from rekal.scrub.scrubber import Scrubber
 
+TITLE_LENGTH = 200
 COMMAND_LENGTH = 200
 EXCERPT_LENGTH = 400
 
@@ -55,7 +56,7 @@ def scrubbed(
         branch=maybe(branch if branch is not None else next(iter(transcript.branches), None)),
         cwd=maybe(_relative(next(iter(transcript.cwds), None), root)),
         model=maybe(transcript.model),
-        title=maybe(transcript.title),
+        title=_title(scrubber, transcript),
         started_at=transcript.started_at,
         turns=turns,
         tool_calls=calls,
@@ -70,6 +71,16 @@ def _relative(cwd: str | None, root: str | None) -> str | None:
     if parts[: len(above)] != above:
         return cwd
     return "/".join(parts[len(above) :]) or "."
+
+
+def _title(scrubber: Scrubber, transcript: Transcript) -> str | None:
+    """The title, at most :data:`TITLE_LENGTH` characters. One cut from a prompt is scrubbed as the prompt's whole line."""
+    title = transcript.title
+    if title is None:
+        return None
+    lines = (turn.content.strip().split("\n", 1)[0] for turn in transcript.turns)
+    whole = next((line for line in lines if line.startswith(title)), title) if title else title
+    return clipped(scrubber, whole, TITLE_LENGTH)
 
 
 def _turns(scrubber: Scrubber, transcript: Transcript, session_id: str) -> tuple[tuple[Turn, ...], list[int]]:

@@ -121,6 +121,16 @@ def test_command_and_excerpt_are_cut_after_scrubbing() -> None:
     assert SCRUBBER.text(stored.command) == stored.command
 
 
+def test_title_cut_from_a_prompt_hides_no_half_of_a_secret() -> None:
+    prompt = "x" * 170 + " " + SECRET + " and more\nnext line"
+    made = session(Transcript("codex", "n1", turns=(RawTurn("human", prompt),), title=prompt[:200]))
+    assert made.title is not None
+    assert made.title.startswith("x" * 170 + " [redacted:github-token")
+    assert len(made.title) <= 200
+    assert SECRET[:8] not in made.title
+    assert session(Transcript("codex", "n1", title="y" * 300)).title == "y" * 200
+
+
 @pytest.mark.parametrize(("outcome", "kept"), [("error", True), ("ok", False), (None, False)])
 def test_excerpts_of_errors_only(outcome: str | None, kept: bool) -> None:
     call = msgspec.convert({"tool": "Bash", "outcome": outcome, "excerpt": "boom"}, RawCall)
