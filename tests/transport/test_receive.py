@@ -11,7 +11,7 @@ from rekal import ids
 from rekal.model import LOCAL, Rewrite, SessionRange, Tombstone
 from rekal.store.ledger import open_ledger
 from rekal.transport.refs import publish
-from rekal.transport.segment import encode
+from rekal.transport.segment import Record, encode
 from tests.conftest import git
 from tests.transport.team import Clone, at, bare, commit_of, stamped, talk
 
@@ -111,7 +111,7 @@ def test_turns_read_before_their_session_are_not_lost(mara: Clone, noor: Clone) 
     from rekal.transport.receive import Budget
 
     sessions = [talk("mara", f"s{i}") for i in range(6)]
-    records = [
+    records: list[Record] = [
         *(SessionPart(s.id, s.turns, s.tool_calls, s.edits) for s in sessions),
         *(stamped(s, turns=(), tool_calls=(), edits=()) for s in sessions),
     ]
