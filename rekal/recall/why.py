@@ -82,7 +82,7 @@ def why_lines(
     con: Connection, repo: Repo, target: str, path: str, now: Sequence[str], blamed: Blame, first: int, last: int
 ) -> WhyAnswer:
     """Why lines ``first`` to ``last`` of ``path`` are there. ``now`` is the file; ``blamed`` covers the range."""
-    found = attribute(con, repo, path, now, blamed)
+    found = attribute(con, repo, path, _as_blamed(now, blamed), blamed)
     asked = [line for line in blamed.lines if first <= line.number <= last]
     teller = _Teller(con)
     reasons = []
@@ -94,6 +94,15 @@ def why_lines(
         reasons.append(teller.fill(placed, [line.text for line in run[:5]]))
     recorded = sum(found[line.number].level != "none" for line in asked)
     return WhyAnswer(target, path, len(asked), recorded, reasons)
+
+
+def _as_blamed(now: Sequence[str], blamed: Blame) -> list[str]:
+    """The file's lines as git sees them: filters, links and conversions may make them others than the disk's."""
+    lines = list(now)
+    lines.extend("" for _ in range(len(lines), max((line.number for line in blamed.lines), default=0)))
+    for line in blamed.lines:
+        lines[line.number - 1] = line.text
+    return lines
 
 
 def _reason(one: Attribution, commit: BlamedCommit | None) -> Reason:

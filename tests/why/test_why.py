@@ -153,3 +153,13 @@ def test_edits_by_shell_are_named_as_such(rekal: Rekal, home: Path) -> None:
     levels = [rekal("why", f"{name}:1", "--json").json["reasons"][0]["level"] for name in ("a.py", "b.py")]
     assert levels == ["file", "commit"]
     assert "Rename alpha to omega" in rekal("why", "a.py:1").out
+
+
+def test_a_file_that_git_sees_otherwise_than_the_disk(rekal: Rekal, session: ClaudeSession) -> None:
+    (rekal.root / "alias.py").symlink_to("queue.py")
+    git(rekal.root, "config", "filter.twice.clean", "sed p")
+    (rekal.root / ".gitattributes").write_text("twice.txt filter=twice\n", encoding="utf-8")
+    work(rekal.root, "twice.txt", "typed by hand once\n")
+    commit(rekal.root, START + timedelta(minutes=9), "Links and filters")
+    for name in ("alias.py", "twice.txt"):
+        assert rekal("why", name).code == 1
