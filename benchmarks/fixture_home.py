@@ -14,15 +14,18 @@ from contextlib import closing
 from pathlib import Path
 
 _CWD = re.compile(
-    rb'("(?:cwd|directory|workspaceDirectory|current_working_directory|worktree)"\s*:\s*)"(?:[^"\\]|\\.)*"'
+    rb'"(?:cwd|directory|workspaceDirectory|current_working_directory|worktree)"\s*:\s*"((?:[^"\\]|\\.){3,})"'
 )
 
 
 def _put(source: Path, target: Path, root: Path) -> None:
-    """Copy a recording; a text that names working directories names ``root`` instead."""
+    """Copy a recording; wherever a text names a working directory of its own it names ``root`` instead."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.suffix in (".jsonl", ".json", ".txt"):
-        target.write_bytes(_CWD.sub(rb'\1"' + str(root).encode() + b'"', source.read_bytes()))
+        data = source.read_bytes()
+        for place in sorted({found[1] for found in _CWD.finditer(data)}, key=len):
+            data = data.replace(b'"' + place, b'"' + str(root).encode())
+        target.write_bytes(data)
     else:
         shutil.copyfile(source, target)
 

@@ -13,15 +13,13 @@ import time
 
 ID_LENGTH = 26
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford: no i, l, o, u
+_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
+_SHIFTS = range(5 * (ID_LENGTH - 2), -1, -10)
 
 
 def encode(value: int) -> str:
     """Write a 128-bit integer as 26 lower-case base32 characters, most significant first."""
-    out = []
-    for _ in range(ID_LENGTH):
-        out.append(_ALPHABET[value & 31])
-        value >>= 5
-    return "".join(reversed(out))
+    return "".join([_PAIRS[value >> shift & 1023] for shift in _SHIFTS])
 
 
 def derive(kind: str, *parts: str) -> str:
@@ -61,6 +59,6 @@ def line_hash(line: str) -> int | None:
     Only letters and digits count towards thinness: ``}``, ``else:`` and blank lines would match everywhere.
     """
     folded = " ".join(line.split())
-    if sum(ch.isalnum() for ch in folded) < 5:
+    if sum(map(str.isalnum, folded)) < 5:
         return None
     return int.from_bytes(hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1

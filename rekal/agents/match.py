@@ -16,6 +16,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 _DRIVE = re.compile(r"^(?:\\\\\?\\|//\?/)?([A-Za-z]):[\\/]")
@@ -59,13 +60,20 @@ def _folded(parts: Parts) -> Parts:
     return tuple(unicodedata.normalize("NFC", part).casefold() for part in parts)
 
 
+@lru_cache(maxsize=256)
+def _root_parts(root: str) -> Parts | None:
+    """The folded components of a root; the same few are compared with every path of a capture."""
+    parts = _parts(root)
+    return _folded(parts) if parts else None
+
+
 def _below(parts: Parts, roots: Sequence[Path]) -> Parts | None:
     """What is left of ``parts`` below the deepest root that holds it."""
     folded = _folded(parts)
     deepest = 0
     for root in roots:
-        root_parts = _parts(str(root))
-        if root_parts and folded[: len(root_parts)] == _folded(root_parts):
+        root_parts = _root_parts(str(root))
+        if root_parts and folded[: len(root_parts)] == root_parts:
             deepest = max(deepest, len(root_parts))
     return parts[deepest:] if deepest else None
 
