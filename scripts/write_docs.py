@@ -24,6 +24,7 @@ from rekal.cli.forget import ForgetAnswer
 from rekal.cli.init import InitAnswer
 from rekal.cli.log import LogAnswer
 from rekal.cli.main import Verbs, cli
+from rekal.cli.model import ModelAnswer
 from rekal.cli.names import HIDDEN, VERBS
 from rekal.cli.push import PushAnswer
 from rekal.cli.query import QueryAnswer
@@ -53,6 +54,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "checkpoint": CheckpointAnswer,
     "index": Indexed,
     "embed": EmbedAnswer,
+    "model": ModelAnswer,
     "push": PushAnswer,
     "share": ShareAnswer,
     "audit": AuditAnswer,

@@ -15,6 +15,7 @@ VERBS: dict[str, str] = {
     "checkpoint": "checkpoint",
     "index": "index",
     "embed": "embed",
+    "model": "model",
     "daemon": "daemon",
     "push": "push",
     "share": "share",

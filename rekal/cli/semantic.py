@@ -44,8 +44,8 @@ def semantic(app: App, kept: Kept) -> Semantic:
         embedder = kept.embedder(app.config.embed, app.env.get(KEY))
     except (EngineError, StoreDamaged) as error:
         return off(error)
-    if embedder.dim != dense.dim:
-        return Semantic(f"semantic: off ({path.name} holds vectors of another model)")
+    if embedder.model_id != dense.model_id:
+        return Semantic("semantic: warming 0 %")  # the file at this model's path is another one since
     share = dense.share
     # Rounded down: 100 % means all.
     return Semantic(

@@ -73,10 +73,11 @@ def open_chosen(chosen: Embed, api_key: str | None = None) -> Embedder:
         raise EngineError("no embedding endpoint is set", "set `embed.url`")
     if chosen.engine == "remote" or (chosen.engine == "auto" and chosen.url):
         return RemoteEmbedder(chosen.url or "", chosen.remote_model or chosen.model, api_key)
-    return open_local(_profile(chosen), chosen.engine)
+    return open_local(chosen_profile(chosen), chosen.engine)
 
 
-def _profile(chosen: Embed) -> Profile:
+def chosen_profile(chosen: Embed) -> Profile:
+    """The local model that the settings name. UsageError for one not known, EngineError for a bad file."""
     return resolve(chosen.model, Path(chosen.file).expanduser() if chosen.file else None)
 
 
@@ -89,5 +90,5 @@ def chosen_model_id(chosen: Embed) -> str:
         raise EngineError("embedding is switched off", "see `embed.engine` in `rekal config`")
     if chosen.engine == "remote" or (chosen.engine == "auto" and chosen.url):
         return f"remote:{chosen.remote_model or chosen.model}:"
-    profile = _profile(chosen)
+    profile = chosen_profile(chosen)
     return f"{profile.name}:{profile.stored_dim}:{(profile.sha256 or '')[:12]}"

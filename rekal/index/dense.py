@@ -26,9 +26,9 @@ class Dense:
         self._reader, self._vectors = reader, vectors
 
     @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        return self._vectors.dim
+    def model_id(self) -> str:
+        """The model whose vectors these are; those of another one must not be compared with them."""
+        return self._vectors.model_id
 
     @cached_property
     def row(self) -> Ints:
