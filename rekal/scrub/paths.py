@@ -149,13 +149,15 @@ class _Listed:
     def __init__(self, parts: list[str]) -> None:
         self._hint = "".join(ch if ch.isascii() else "?" for ch in parts[-1]).lower()
         self._last = re.compile(re.escape(parts[-1]) + _END)
+        # Escapes and percent encoding make a path longer, never more than this.
+        self._reach = 8 * sum(len(part) + 1 for part in parts[:-1])
         self._before = re.compile(_SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z")
 
     def edits(self, text: str, low: str) -> list[tuple[int, int, str]]:
         out = []
         for at in _positions(low, self._hint):
             match = self._last.match(text, at)
-            before = self._before.search(text[max(0, at - 512) : at]) if match else None
+            before = self._before.search(text[max(0, at - self._reach) : at]) if match else None
             if match and before:
                 start = at - len(before[0])
                 if not _IN_PATH.search(text[max(0, start - 8) : start]):

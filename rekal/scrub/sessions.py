@@ -74,7 +74,7 @@ def _relative(cwd: str | None, root: str | None) -> str | None:
 
 
 def _title(scrubber: Scrubber, transcript: Transcript) -> str | None:
-    """The title, at most :data:`TITLE_LENGTH` characters. One cut from a prompt is scrubbed as the prompt's whole line."""
+    """The title, at most :data:`TITLE_LENGTH` characters; one cut from a prompt is scrubbed as its whole line."""
     title = transcript.title
     if title is None:
         return None

@@ -58,7 +58,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
     once = SCRUBBER.text(text)
@@ -75,7 +75,7 @@ def shape(value: Any) -> Any:
     return str
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(VALUES, st.integers(0, 2))
 def test_json_keeps_its_shape(value: Any, depth: int) -> None:
     text = json.dumps({"v": value})
@@ -87,7 +87,7 @@ def test_json_keeps_its_shape(value: Any, depth: int) -> None:
     assert shape(json.loads(scrubbed)) == shape({"v": value})
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.sampled_from([*TOKENS, *QUOTED]), st.integers(0, 50), TEXTS, TEXTS)
 def test_no_planted_secret_survives(kind: str, seed: int, before: str, after: str) -> None:
     made = example(kind, seed)
@@ -95,7 +95,7 @@ def test_no_planted_secret_survives(kind: str, seed: int, before: str, after: st
     assert made.secret not in SCRUBBER.text(json.dumps([before, made.text, after]))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(TEXTS)
 def test_findings_are_in_order_and_apart(text: str) -> None:
     done = 0

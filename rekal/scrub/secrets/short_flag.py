@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rekal.scrub.secrets import cookie
 from rekal.scrub.secrets.kind import Hay, Kind, Span
-from rekal.scrub.secrets.placeholder import is_placeholder
+from rekal.scrub.secrets.placeholder import is_placeholder, words
 
 _HINTS = (" -",)
 _FIRST = ("p", "u", "U", "b", "-")
@@ -16,12 +16,13 @@ _OPTION = re.compile(
     r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>\x00-\x1f]{3,}))"""
 )
 _COOKIES = re.compile(r"""[ ]-b[ =]?(?:\\*["'])?(?=[\w.\-]+=)""")
-_GLUED = re.compile(r"(?:\b|(?<=\dm)|(?<=\\[nrt]))(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b")
-_SPACED = re.compile(
-    r"(?:\b|(?<=\dm)|(?<=\\[nrt]))(?:sshpass|(?:docker|podman|helm|oras|skopeo)\b.*\blogin|mongo(?:sh|dump|restore)?)\b"
-)
-_LOGIN = re.compile(r"(?:\b|(?<=\dm)|(?<=\\[nrt]))(?:curl|wget|http|https)\b")
-_NEXT_COMMAND = re.compile(r"[\n|;&]|\\+n")
+_WORD = re.compile(r"(?:\\+[nrt]|\dm)?([A-Za-z][\w\-]*)")
+_GLUED = words("mysql mysqldump mysqladmin mariadb mariadb-dump")
+_SPACED = words("sshpass mongo mongosh mongodump mongorestore")
+_REGISTRY = words("docker podman helm oras skopeo")
+_WEB = words("curl wget http https")
+_ENDS = ("\n", "|", ";", "&", "\\n")
+_LOOK_BACK = 200
 
 
 def _find(text: str, hay: Hay) -> Iterator[Span]:
@@ -30,7 +31,7 @@ def _find(text: str, hay: Hay) -> Iterator[Span]:
             continue
         cookies = _COOKIES.match(text, at)
         if cookies:
-            if _LOGIN.search(_command(text, at)):
+            if not _WEB.isdisjoint(_command(text, at)):
                 yield from cookie.values(text, cookies.end())
             continue
         option = _OPTION.match(text, at)
@@ -41,18 +42,22 @@ def _find(text: str, hay: Hay) -> Iterator[Span]:
             yield option.span(group)
 
 
-def _command(text: str, at: int) -> str:
-    """What stands before ``at`` in the same command."""
-    return _NEXT_COMMAND.split(text[max(0, at - 200) : at])[-1]
+def _command(text: str, at: int) -> list[str]:
+    """The words before ``at`` in the same command."""
+    before = text[max(0, at - _LOOK_BACK) : at]
+    start = max((before.rfind(end) + len(end) for end in _ENDS if end in before), default=0)
+    return _WORD.findall(before, start)
 
 
 def _takes_password(text: str, at: int, option: re.Match[str]) -> bool:
     """Whether the command before the option is one whose option this is."""
     before = _command(text, at)
     if option["login"]:
-        return _LOGIN.search(before) is not None
+        return not _WEB.isdisjoint(before)
     glued = text[at + 3 : at + 4] not in (" ", "\t")
-    return (_GLUED.search(before) is not None and glued) or _SPACED.search(before) is not None
+    if glued and not _GLUED.isdisjoint(before):
+        return True
+    return not _SPACED.isdisjoint(before) or ("login" in before and not _REGISTRY.isdisjoint(before))
 
 
 KIND = Kind("short-flag", _HINTS, _find)
