@@ -22,6 +22,9 @@ from rekal.model import Author, Change, FileChange
 
 TIMEOUT = 20.0
 
+ROOT_FILE = "rekal-root"
+"""File in the common git directory that names the main work tree where git itself cannot tell."""
+
 # What git exports to hooks, `git rev-parse --local-env-vars` and the identity of the commit being made: with them set
 # a child git works on the wrong repository or index, or signs with the author of a cherry-picked commit.
 _KEEP = {
@@ -170,7 +173,7 @@ class Repo(msgspec.Struct, frozen=True):
         """Every work tree, the main one first, those whose directory is gone left out."""
         out = self.ask("worktree", "list", "--porcelain", "-z") or ""
         listed = [Path(line[9:]) for line in out.split("\0") if line.startswith("worktree ")]
-        found = [self.root, *(p for p in listed if p != self.root and p.is_dir())]
+        found = [self.root, *(p for p in listed if p not in (self.root, self.common_dir) and p.is_dir())]
         return tuple(p for p in found if not (self.bare and p == self.root))
 
     def hooks_path(self) -> Path:
@@ -262,13 +265,7 @@ def find_repo(cwd: Path) -> Repo:
 
     Asks git rather than joining paths: ``.git`` may be a file (linked work tree, submodule), a link, or elsewhere.
     """
-    flags = (
-        "--is-bare-repository",
-        "--is-inside-work-tree",
-        "--path-format=absolute",
-        "--git-dir",
-        "--git-common-dir",
-    )
+    flags = ("--is-bare-repository", "--is-inside-work-tree", "--path-format=absolute", "--git-dir", "--git-common-dir")
     done = run_bytes(("rev-parse", *flags), cwd)
     if done.returncode != 0:
         said = text(done.stderr).strip()
@@ -292,6 +289,10 @@ def _linked(here: Repo) -> Repo:
     out = here.run("worktree", "list", "--porcelain", "-z")
     first = out.split("\0\0", 1)[0].split("\0")
     root = Path(first[0].removeprefix("worktree "))
-    if "bare" in first:
+    # Of a submodule, or with --separate-git-dir, git takes the git directory for the main work tree.
+    named = here.common_dir / ROOT_FILE
+    if root == here.common_dir and named.is_file():
+        root = Path(named.read_text("utf-8", "surrogateescape").rstrip("\n"))
+    if "bare" in first and root == here.common_dir:
         return Repo(here.common_dir, here.worktree, here.git_dir, here.common_dir, bare=True)
     return Repo(root, here.worktree, here.git_dir, here.common_dir)

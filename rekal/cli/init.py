@@ -19,6 +19,7 @@ from rekal.cli.output import emit_json, json_option
 from rekal.cli.sharing import start_sharing
 from rekal.errors import ConfigError
 from rekal.install import Installed, install
+from rekal.install.hooks import plan
 from rekal.store.backfill import ask_for
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive
@@ -60,6 +61,7 @@ def command(agents: str | None, backfill: str, share: str | None, hooks_only: bo
     chosen = _chosen(app, agents)
     enabled = app.config.enabled  # a settings file with a mistake stops us before anything is touched
     since = None if backfill in ("0", "none") else datetime.now(UTC) - parse_age(backfill)
+    plan(app.repo)  # where no hook of ours can be had, this refuses before anything is touched
     fresh = not app.layout.data.exists()
     app.layout.create()
     app.layout.mark(enabled=enabled)

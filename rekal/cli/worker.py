@@ -12,9 +12,11 @@ from rekal.cli.app import App, here
 from rekal.cli.embedding import fill_in_background
 from rekal.cli.forgetting import finish_forgetting
 from rekal.cli.indexing import refresh_index
+from rekal.cli.init import executable
 from rekal.cli.receiving import has_news, import_arrived
 from rekal.cli.sharing import note_unsent
 from rekal.errors import RekalError
+from rekal.install import repair
 from rekal.store.backfill import asked_for, finished
 
 _LOG_LIMIT = 256 << 10
@@ -43,6 +45,16 @@ def command() -> None:
         gone = _receive(app)
         refresh_index(app, full=gone)
         fill_in_background(app, log)
+    except RekalError as error:
+        log(app, str(error))
+    _repair_hooks(app)
+
+
+def _repair_hooks(app: App) -> None:
+    """Put ours back in front where a hook manager wrote its own files over them."""
+    try:
+        if repair(app.repo, executable()):
+            log(app, "hooks that another program wrote over were put back")
     except RekalError as error:
         log(app, str(error))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from rekal.errors import StoreUnwritable
-from rekal.git import Repo
+from rekal.git import ROOT_FILE, Repo
 from rekal.install import exclude, hooks, lines, skill
 from rekal.install.hooks import Hook
 from rekal.install.manifest import Journal
@@ -119,7 +119,7 @@ def _tree(repo: Repo) -> Path | None:
 
 
 def _pointer(repo: Repo) -> Path:
-    return repo.common_dir / "rekal-root"
+    return repo.common_dir / ROOT_FILE
 
 
 def _point_to_root(repo: Repo, journal: Journal) -> None:
