@@ -50,6 +50,9 @@ def counts(adapter: Adapter, source: Source, home: Path) -> Counts:
     calls = [call for transcript in parsed.transcripts for call in transcript.calls]
     found = {"transcripts": len(parsed.transcripts), "skipped_bytes": parsed.skipped_bytes}
     found |= {"characters": sum(len(turn.content) for turn in turns), "drift": sum(parsed.drift.values())}
+    found["parents"] = sum(transcript.parent_native_id is not None for transcript in parsed.transcripts)
+    found["edits"] = sum(bool(call.wrote) for call in calls)
+    found["timed turns"] = sum(turn.occurred_at is not None for turn in turns)
     for turn in turns:
         found[turn.role] = found.get(turn.role, 0) + 1
     for call in calls:
