@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from rekal.transport.limits import MAX_COLUMNS, MAX_ITEMS, MAX_NAME, MAX_SEQ, Damaged, Reason, Tally
-from rekal.transport.strings import clean, clip, is_id, pack_id, pack_key, unpack_id, unpack_key
+from rekal.transport.strings import clean, clip, is_id, pack_id, pack_key, unpack_ids, unpack_key
 
 Value = TypeVar("Value")
 
@@ -246,8 +246,7 @@ class ColumnReader:
     def keys(self, count: int) -> list[str | None]:
         """Ids and hashes, or None."""
         if self._next < len(self._raws) and memoryview(self._raws[self._next])[0] in _BLOBS:
-            run = self.blob(16 * count)
-            return [unpack_id(run[at : at + 16]) for at in range(0, len(run), 16)]
+            return list(unpack_ids(self.blob(16 * count)))
         return [unpack_key(key) for key in _decode(_KEYS, self._list(count))]
 
     def blob(self, size: int) -> bytes:

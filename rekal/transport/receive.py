@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from rekal.errors import GitError
+from rekal.errors import GitError, RekalError
 from rekal.git import Repo
 from rekal.model import Checkpoint, MemoryEvent, Rewrite, Session
 from rekal.store import erasing
-from rekal.store.bulk import Batch, Import, Imported, import_batch
+from rekal.store.bulk import Batch, Imported
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import exclusive
@@ -27,19 +27,10 @@ from rekal.transport.arriving import BAD, Owner, Ref, arrived, owner_of, signatu
 from rekal.transport.parts import SessionPart, weight
 from rekal.transport.refs import FORMAT
 from rekal.transport.segment import Reader, Record, segment_name
+from rekal.transport.sink import Budget, Pending, Sink
 
 FORMAT_READ = 1
 _WAIT = 60.0
-
-
-class Budget(msgspec.Struct, frozen=True):
-    """What one ref may cost in one receipt. Ten thousand sessions of ten turns take a hundredth of it."""
-
-    bytes: int = 1 << 30
-    frames: int = 1 << 18
-    entries: int = 1 << 26
-    characters: int = 1 << 32
-    batch: int = 24 << 20  # characters that go in at once
 
 
 class Received(msgspec.Struct, frozen=True):
@@ -73,16 +64,25 @@ def receive(layout: Layout, repo: Repo, remotes: Collection[str], budget: Budget
     seen = arrived(repo, remotes, own)
     news = [ref for ref in seen.refs if known.get(ref.name) != ref.tip]
     words = signatures(repo, {ref.tip for ref in news})
-    total = Received(notes=(f"{seen.odd} refs with names that are none of ours were left out",) if seen.odd else ())
+    sink = Sink(layout, budget or Budget())
+    arrivals: list[_Arrival] = []
+    notes = [f"{seen.odd} refs with names that are none of ours were left out"] if seen.odd else []
     for ref in news:
         # One clone seen through two remotes: what the other remote brought need not be read again.
         before = known.get(ref.name) or next((t for n, t in known.items() if n.endswith(f"/{ref.clone}") and t), None)
-        one = _receive_ref(_Into(layout, repo, budget or Budget()), ref, before, words.get(ref.tip, "N"))
-        if one.refs:
+        try:
+            arrivals.append(_read(sink, repo, ref, before, words.get(ref.tip, "N")))
             known[ref.name] = ref.tip
-        total = Received(total.refs + one.refs, total.imported.plus(one.imported), (*total.notes, *one.notes))
-    _clear(layout, erased=pending or bool(total.imported.erased))
-    return total
+        except (GitError, _Refused) as error:
+            notes.append(f"{ref.clone} ({ref.remote}): {error.message}")
+    sink.flush()
+    total = Imported()
+    for arrival in arrivals:
+        arrival.finish(sink)
+        total = total.plus(arrival.imported)
+        notes += arrival.notes()
+    _clear(layout, erased=pending or bool(total.erased))
+    return Received(len(arrivals), total, tuple(notes))
 
 
 def _clear(layout: Layout, *, erased: bool) -> None:
@@ -98,96 +98,70 @@ def _known(ledger: Ledger) -> dict[str, str]:
     return {str(ref): str(tip) for ref, tip in ledger.con.execute("SELECT ref, tip FROM received").fetchall()}
 
 
-class _Into(msgspec.Struct, frozen=True):
-    """Where a receipt goes, and what it may cost."""
-
-    layout: Layout
-    repo: Repo
-    budget: Budget
+class _Refused(RekalError):
+    """Nothing of a ref may be taken."""
 
 
-def _receive_ref(into: _Into, ref: Ref, before: str | None, signature: str) -> Received:
+def _read(sink: Sink, repo: Repo, ref: Ref, before: str | None, signature: str) -> _Arrival:
+    """Read a ref into the sink. Raises :class:`_Refused`, and GitError when git cannot."""
     if signature == BAD:
-        _note_tip(into.layout, ref, before or "", signature)
-        return Received(notes=(f"{ref.clone} ({ref.remote}): its signature is bad, nothing of it was taken",))
-    try:
-        listing = tree.listing(into.repo, ref.tip, before)
-        owner = owner_of(ref, listing.format)
-        if owner is None or owner.version > FORMAT_READ:
-            why = f"its {FORMAT} cannot be read" if owner is None else "it was written by a later rekal"
-            return Received(notes=(f"{ref.clone} ({ref.remote}): {why}, nothing of it was taken",))
-        arrival = _Arrival(into, ref, owner, listing)
-        return arrival.take(signature)
-    except GitError as error:
-        return Received(notes=(f"{ref.clone} ({ref.remote}): {error.message}",))
-
-
-def _note_tip(layout: Layout, ref: Ref, tip: str, signature: str) -> None:
-    with (
-        exclusive(layout.lock, wait=_WAIT, purpose="receiving"),
-        open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger,
-        ledger.transaction(),
-    ):
-        _set_tip(ledger, ref, tip, signature)
-
-
-def _set_tip(ledger: Ledger, ref: Ref, tip: str, signature: str) -> None:
-    ledger.con.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", [ref.name, tip, signature])
+        sink.set_tip(ref, before or "", signature)
+        raise _Refused("its signature is bad, nothing of it was taken")
+    listing = tree.listing(repo, ref.tip, before)
+    owner = owner_of(ref, listing.format)
+    if owner is None:
+        raise _Refused(f"its {FORMAT} cannot be read, nothing of it was taken")
+    if owner.version > FORMAT_READ:
+        raise _Refused("it was written by a later rekal, nothing of it was taken")
+    arrival = _Arrival(repo, ref, owner, listing, signature)
+    arrival.read(sink)
+    return arrival
 
 
 class _Arrival:
-    """One ref being read."""
+    """One ref being read; ``imported`` is what the sink has written of it."""
 
-    def __init__(self, into: _Into, ref: Ref, owner: Owner, listing: tree.Listing) -> None:
-        self._into = into
-        self._ref = ref
+    def __init__(self, repo: Repo, ref: Ref, owner: Owner, listing: tree.Listing, signature: str) -> None:
+        self.ref = ref
+        self.imported = Imported()
+        self._repo = repo
         self._owner = owner
         self._listing = listing
+        self._signature = signature
         self._left_out: Counter[str] = Counter()
         self._reader = Reader(ref.clone)
+        self._several = False  # batches: then the tip is noted only once all are in
 
-    def take(self, signature: str) -> Received:
-        """Import all of it; what is in the way is counted."""
-        first = self._pass(signature)
-        imported = first
-        if first.waiting:
-            # A session's head may stand in any segment, also in one read after its turns.
-            reader, self._reader = self._reader, Reader(self._ref.clone)
-            skipped = Counter(self._left_out)
-            again = self._pass(signature)
-            self._reader, self._left_out = reader, skipped
-            seen = {name: getattr(first, name) for name in ("forgotten", "foreign", "clashing")}
-            imported = replace(first.plus(again), waiting=again.waiting, **seen)
-        return Received(1, imported, self._notes(imported))
-
-    def _pass(self, signature: str) -> Imported:
-        total = Imported()
+    def read(self, sink: Sink) -> None:
+        """Put all of it into the sink; what cannot be read is counted."""
         batch, weight_ = Batch(), 0
-        for record in self._records():
+        for record in self._records(sink.budget):
             weight_ += _sort_in(batch, self._stamped(record))
-            if weight_ >= self._into.budget.batch:
-                total = total.plus(self._write(batch, None))
+            if weight_ >= sink.budget.batch:
+                sink.put(Pending(self, batch), weight_)
+                self._several = True
                 batch, weight_ = Batch(), 0
-        return total.plus(self._write(batch, signature))
+        sink.put(Pending(self, batch, None if self._several else self._signature), weight_)
 
-    def _write(self, batch: Batch, signature: str | None) -> Imported:
-        layout, ref = self._into.layout, self._ref
-        with (
-            exclusive(layout.lock, wait=_WAIT, purpose="receiving"),
-            open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger,
-        ):
-            if batch.tombstones:
-                erasing.want_rewrite(layout.run)
-            with ledger.transaction():
-                done = import_batch(Import(ledger.con, ref.origins, ledger.pos, ledger.now), batch)
-                if signature is not None:
-                    _set_tip(ledger, ref, ref.tip, signature)
-        return done
+    def finish(self, sink: Sink) -> None:
+        """After the sink wrote it: turns that went ahead of their session, in another batch, are read once more."""
+        if not self._several:
+            return
+        if self.imported.waiting:
+            first, reader, left_out = self.imported, self._reader, Counter(self._left_out)
+            self.imported, self._reader = Imported(), Reader(self.ref.clone)
+            self.read(sink)
+            sink.flush()
+            # What was in the way the first time was in the way again.
+            counted = {name: getattr(first, name) for name in ("forgotten", "foreign", "clashing")}
+            self.imported = replace(first.plus(self.imported), waiting=self.imported.waiting, **counted)
+            self._reader, self._left_out = reader, left_out
+        sink.set_tip(self.ref, self.ref.tip, self._signature)
 
-    def _records(self) -> Iterator[Record]:
-        budget, reader = self._into.budget, self._reader
+    def _records(self, budget: Budget) -> Iterator[Record]:
+        reader = self._reader
         characters = 0
-        for data in self._segments():
+        for data in self._segments(budget.bytes):
             for record in reader.read(data):
                 characters += _weight(record)
                 yield record
@@ -195,10 +169,9 @@ class _Arrival:
                 self._left_out["segments past what one ref may cost"] += 1
                 return
 
-    def _segments(self) -> Iterator[bytes]:
-        found = tree.readable(self._into.repo, self._listing.segments)
+    def _segments(self, left: int) -> Iterator[bytes]:
+        found = tree.readable(self._repo, self._listing.segments)
         self._left_out["segments over the size limit or not there"] = len(self._listing.segments) - len(found)
-        left = self._into.budget.bytes
         names: dict[str, str] = {}
         wanted: dict[str, int] = {}
         for name, (oid, size) in sorted(found.items()):
@@ -206,7 +179,7 @@ class _Arrival:
             if left >= 0:
                 names[oid], wanted[oid] = name, size
         self._left_out["segments past what one ref may cost"] = len(found) - len(names)
-        for oid, data in tree.contents(self._into.repo, wanted):
+        for oid, data in tree.contents(self._repo, wanted):
             if segment_name(data) == names[oid]:
                 yield data
             else:
@@ -220,16 +193,18 @@ class _Arrival:
             verified = bool(self._owner.email)
         if verified or isinstance(record, SessionPart | Rewrite):
             return record
-        return replace(record, origin=self._ref.origins[1])
+        return replace(record, origin=self.ref.origins[1])
 
-    def _notes(self, imported: Imported) -> tuple[str, ...]:
+    def notes(self) -> list[str]:
+        """What was left out of it, in one sentence; nothing when nothing was."""
+        imported = self.imported
         said = Counter({"files that have no place there": self._listing.strange}) + self._left_out
         said.update({str(skip.reason): skip.count for skip in self._reader.report().skips})
         said["records that are not theirs to add to"] = imported.foreign
         said["turns or calls with a number that is taken"] = imported.clashing
         said["parts without their session"] = imported.waiting
         words = [f"{count} {what}" for what, count in said.items() if count]
-        return (f"{self._ref.clone} ({self._ref.remote}): left out {', '.join(words)}",) if words else ()
+        return [f"{self.ref.clone} ({self.ref.remote}): left out {', '.join(words)}"] if words else []
 
 
 def _sort_in(batch: Batch, record: Record) -> int:

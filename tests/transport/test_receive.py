@@ -99,7 +99,7 @@ def test_the_order_of_segments_makes_no_difference(tmp_path: Path, remote: Path,
     mara.push()
     whole, pieces = Clone(tmp_path / "whole", remote, "w"), Clone(tmp_path / "pieces", remote, "p")
     whole.receive()
-    from rekal.transport.receive import Budget
+    from rekal.transport.sink import Budget
 
     pieces.receive(Budget(batch=1))
     assert whole.holds() == pieces.holds()
@@ -108,7 +108,7 @@ def test_the_order_of_segments_makes_no_difference(tmp_path: Path, remote: Path,
 
 def test_turns_read_before_their_session_are_not_lost(mara: Clone, noor: Clone) -> None:
     from rekal.transport.parts import SessionPart
-    from rekal.transport.receive import Budget
+    from rekal.transport.sink import Budget
 
     sessions = [talk("mara", f"s{i}") for i in range(6)]
     records: list[Record] = [

@@ -16,7 +16,7 @@ from rekal.git import Repo
 from rekal.store.ledger import open_ledger
 from rekal.transport.frames import HEADER, Packer
 from rekal.transport.limits import MAX_FRAMES, MAX_SEGMENT
-from rekal.transport.receive import Budget, receive
+from rekal.transport.receive import receive
 from rekal.transport.refs import format_text
 from rekal.transport.segment import Segment, encode, segment_name
 from tests.conftest import git
