@@ -104,7 +104,7 @@ def test_a_whole_file_stays_within_twelve_lines(rekal: Rekal, home: Path) -> Non
             work(rekal.root, "values.py", text), line
         )
         commit(rekal.root, at + timedelta(minutes=5), name)
-        rekal("_worker")
+    assert rekal("_worker").code == 0
     out = rekal("why", "values.py").out.splitlines()
     assert len(out) <= 12
     assert "+6 more, 6 lines" in out[-2]
