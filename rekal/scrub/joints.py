@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets import KINDS
 
 if TYPE_CHECKING:
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 _PREFIXED = frozenset(kind.name for kind in KINDS if kind.by_prefix)
 _BODY = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.="
-_HEAD = re.compile(r"\s*(?P<head>[A-Za-z0-9_\-.=]{8,})")
+_HEAD = Regex(r"\s*(?P<head>[A-Za-z0-9_\-.=]{8,})")
 # Words have no digits and at most one capital inside (JavaScript). After a token that is whole, a word is a word.
-_SCRAMBLED = re.compile(r"[0-9]|[a-z][A-Z].*[a-z][A-Z]")
+_SCRAMBLED = Regex(r"[0-9]|[a-z][A-Z].*[a-z][A-Z]")
 # Longer than any token: what lies further from the border belongs to none that crosses it.
 _REACH = 1024
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from rekal.scrub.people import pseudonym
+from rekal.scrub.regex import Regex
 from rekal.scrub.rules import Rules
 from rekal.scrub.secrets.placeholder import words
 
@@ -21,20 +22,18 @@ _END = r"""(?=[/\\\s"'`:;,<>|?*()\[\]{}&=#%$@!]|\.(?:\s|\Z)|\Z)"""
 _HOMES = ("home", "users")
 
 # What follows "home" or "users": a name and what ends it; Windows names may hold one space before a backslash.
-_PATH = re.compile(
-    rf"(?:home|[Uu]sers|HOME|USERS){_SLASH}(?P<name>{_NAME}(?: [\w.\-]{{1,32}}(?=\\))?)(?P<more>{_SLASH})?"
-)
-_DASHED = re.compile(r"(?:home|[Uu]sers)-(?P<name>[A-Za-z0-9_\-]{1,64})")
+_PATH = Regex(rf"(?:home|[Uu]sers|HOME|USERS){_SLASH}(?P<name>{_NAME}(?: [\w.\-]{{1,32}}(?=\\))?)(?P<more>{_SLASH})?")
+_DASHED = Regex(r"(?:home|[Uu]sers)-(?P<name>[A-Za-z0-9_\-]{1,64})")
 # What may stand before it: a slash, before that a drive or mount, and before that no longer path or word.
-_BEFORE = re.compile(
+_BEFORE = Regex(
     rf"(?:{_SLASH}private(?={_SLASH})|{_SLASH}mnt{_SLASH}[A-Za-z](?={_SLASH})|(?<![A-Za-z0-9])[A-Za-z](?::|%3[Aa])|"
     rf"(?<![\w.~/\\]){_SLASH}[A-Za-z](?={_SLASH}\Z))?{_SLASH}\Z"
 )
-_DASH_BEFORE = re.compile(r"(?:(?<![A-Za-z0-9])[A-Za-z]-|-mnt-[A-Za-z])?-\Z")
-_IN_PATH = re.compile(
+_DASH_BEFORE = Regex(r"(?:(?<![A-Za-z0-9])[A-Za-z]-|-mnt-[A-Za-z])?-\Z")
+_IN_PATH = Regex(
     r"(?:(?<!\\[nrtbf])(?<=[\w.~\\\-%/])(?<!://)(?<!:///)(?<![( =\"']-[ILB])(?<!%20)(?<!%3D)(?<!\[\dm)(?<!\d\dm))\Z"
 )
-_PSEUDONYM = re.compile(r"user-[0-9a-f]{6}")
+_PSEUDONYM = Regex(r"user-[0-9a-f]{6}")
 
 # Accounts of machines, shared folders, and what documentation writes.
 _NOBODY = words("""
@@ -74,7 +73,7 @@ class Homes:
         """``text`` with its homes rewritten. ``low`` is it in lower case, of the same length."""
         edits: list[tuple[int, int, str]] = []
         for name in _HOMES:
-            for at in _positions(low, name):
+            for at in _positions(low, name) if name in low else ():
                 if text[at - 1 : at] not in _AHEAD:
                     continue
                 edit = self._path(text, at) or self._dashed_path(text, at)
@@ -148,10 +147,10 @@ class _Listed:
 
     def __init__(self, parts: list[str]) -> None:
         self._hint = "".join(ch if ch.isascii() else "?" for ch in parts[-1]).lower()
-        self._last = re.compile(re.escape(parts[-1]) + _END)
+        self._last = Regex(re.escape(parts[-1]) + _END)
         # Escapes and percent encoding make a path longer, never more than this.
         self._reach = 8 * sum(len(part) + 1 for part in parts[:-1])
-        self._before = re.compile(_SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z")
+        self._before = Regex(_SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z")
 
     def edits(self, text: str, low: str) -> list[tuple[int, int, str]]:
         out = []

@@ -7,22 +7,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Span
 from rekal.scrub.secrets.placeholder import words
 
-_BESIDE = re.compile(r"[A-Za-z0-9._%+\-]@[A-Za-z0-9]")
-_LOCAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}\Z")
+_BESIDE = Regex(r"[A-Za-z0-9._%+\-]@[A-Za-z0-9]")
+_LOCAL = Regex(r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}\Z")
 # In a URL a login and its host look like an address.
-_LOGIN = re.compile(r"://[^\s/@]*\Z")
-_DOMAIN = re.compile(
-    r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9_\-(])"
-)
-_NOBODY = re.compile(
+_LOGIN = Regex(r"://[^\s/@]*\Z")
+_DOMAIN = Regex(r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9_\-(])")
+_NOBODY = Regex(
     r"(?:git|hg|svn|root|no-?reply|do-?not-?reply|user(?:name)?|you|me|someone|name|foo|bar|info|support|hello|security|"
     r"contact|admin|test|dependabot.*|github-actions.*|.*\[bot\]|.*noreply.*)\Z",
     re.IGNORECASE,
 )
-_NOWHERE = re.compile(
+_NOWHERE = Regex(
     r"(?:.+\.)?(?:example(?:\.\w+)?|test(?:\.com)?|localhost|invalid|local|internal|localdomain|domain\.com|email\.com|"
     r"noreply\.github\.com|users\.noreply\.github\.com|foo\.com|bar\.com|acme\.\w+|company\.com|iam\.gserviceaccount\.com)\Z",
     re.IGNORECASE,
@@ -33,8 +32,8 @@ _FILE_ENDINGS = words("""
     hpp cs php sh md txt json yml yaml toml xml html htm lock log map vue service timer socket
     target mount
 """)
-_IP = re.compile(r"(?<![\w.\-])(?:\d{1,3}\.){3}\d{1,3}(?![\w\-]|\.\d)")
-_PRIVATE = re.compile(r"(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|192\.0\.2|198\.51\.100|203\.0\.113)\.")
+_IP = Regex(r"(?<![\w.\-])(?:\d{1,3}\.){3}\d{1,3}(?![\w\-]|\.\d)")
+_PRIVATE = Regex(r"(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|192\.0\.2|198\.51\.100|203\.0\.113)\.")
 _WELL_KNOWN = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "255.255.255.255"))
 
 

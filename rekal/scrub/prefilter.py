@@ -46,7 +46,7 @@ class Prefilter:
         return [(self._kinds[rank], text) for rank in sorted(found)]
 
 
-def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> list[tuple[str, set[int]]]:
+def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> dict[str, set[int]]:
     """Which kinds to search for when a part of their hints, often the hint itself, is in a text."""
     ranks: dict[str, set[int]] = {}
     for rank, kind in enumerate(kinds):
@@ -54,18 +54,16 @@ def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> list[tuple[str, set[int]
             for hint in kind.hints:
                 part = next((shared for shared in _SHARED if shared in hint), hint)
                 ranks.setdefault(part, set()).add(rank)
-    return list(ranks.items())
+    return ranks
 
 
-def _present(parts: list[tuple[str, set[int]]], hay: Hay) -> set[int]:
-    found: set[int] = set()
-    text, absent = hay.text, hay.absent
-    for part, ranks in parts:
-        if part in text:
-            found |= ranks
-        else:
-            absent.add(part)
-    return found
+def _present(parts: dict[str, set[int]], hay: Hay) -> set[int]:
+    text = hay.text
+    present = [part for part in parts if part in text]
+    if not present:
+        return set()
+    hay.absent.update(parts.keys() - present)
+    return set().union(*(parts[part] for part in present))
 
 
 def long_runs(text: str) -> Hay | None:

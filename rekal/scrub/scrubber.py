@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
@@ -11,19 +10,20 @@ from rekal.model import Author, Session, Transcript
 from rekal.scrub import people, sessions
 from rekal.scrub.paths import Homes
 from rekal.scrub.prefilter import Prefilter
+from rekal.scrub.regex import Regex
 from rekal.scrub.rules import Rules, compiled
 from rekal.scrub.secrets import KINDS
 
 Finding = tuple[str, int, int]
 
 _LONGEST_MARKER = 64
-_MARKER = re.compile(rf"\[redacted:[a-z0-9\-]{{1,{_LONGEST_MARKER - 11}}}\]")
+_MARKER = Regex(rf"\[redacted:[a-z0-9\-]{{1,{_LONGEST_MARKER - 11}}}\]")
 # Replacing a finding or a home can complete another's surroundings.
 _MAX_ROUNDS = 8
 # The shortest finding with its surroundings, "pwd=abcd" or a home directory, is longer.
 _SHORTEST = 6
-_BARE_VALUE = re.compile(r"""(?P<quote>\\*["'])[ \t]{0,4}:[ \t]{0,4}\Z""")
-_LONE = re.compile("[\ud800-\udfff\x00]")
+_BARE_VALUE = Regex(r"""(?P<quote>\\*["'])[ \t]{0,4}:[ \t]{0,4}\Z""")
+_LONE = Regex("[\ud800-\udfff\x00]")
 
 
 class Scrubber:

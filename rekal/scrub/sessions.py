@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rekal import ids
 from rekal.model import Author, Edit, RawCall, RawTurn, Session, ToolCall, Transcript, Turn
 from rekal.scrub.joints import without_split_tokens
+from rekal.scrub.regex import Regex
 
 if TYPE_CHECKING:
     from rekal.scrub.scrubber import Scrubber
@@ -18,7 +19,7 @@ COMMAND_LENGTH = 200
 EXCERPT_LENGTH = 400
 
 _Key = TypeVar("_Key")
-_CUT_MARKER = re.compile(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
+_CUT_MARKER = Regex(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
 
 
 def scrubbed(

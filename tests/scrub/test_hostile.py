@@ -80,7 +80,7 @@ def cost(text: str) -> float:
 @pytest.mark.parametrize("name", UNITS)
 def test_cost_grows_with_length_only(name: str) -> None:
     text = UNITS[name] * (SIZE // len(UNITS[name]))
-    ratios = []
+    ratios: list[float] = []
     while not ratios or (min(ratios) > MOST and len(ratios) < TRIES):
         ratios.append(cost(4 * text) / max(cost(text), FLOOR))
     assert min(ratios) <= MOST

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Hay, Kind, Span, has_digit
 from rekal.scrub.secrets.placeholder import is_placeholder
 
-_HEADER = re.compile(r"""(?i)cookies?\\*["']?[ \t]{0,4}[:= ,][ \t]{0,4}\\*["']?(?=[\w.\-]+=)""")
-_PAIR = re.compile(r"""[ \t]*(?P<name>[\w.\-]+)(?:=(?P<secret>[^\s;"'`\\,]*))?(?:;|(?=[\s"'`\\,])|\Z)""")
+_HEADER = Regex(r"""(?i)cookies?\\*["']?[ \t]{0,4}[:= ,][ \t]{0,4}\\*["']?(?=[\w.\-]+=)""")
+_PAIR = Regex(r"""[ \t]*(?P<name>[\w.\-]+)(?:=(?P<secret>[^\s;"'`\\,]*))?(?:;|(?=[\s"'`\\,])|\Z)""")
 _ATTRIBUTES = frozenset(
     ("path", "domain", "expires", "max-age", "samesite", "httponly", "secure", "priority", "version")
 )

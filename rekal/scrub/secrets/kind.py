@@ -13,6 +13,8 @@ from functools import cache
 
 import msgspec
 
+from rekal.scrub.regex import Regex
+
 Span = tuple[int, int]
 Check = Callable[[str], bool]
 # Called with the text and with where to look for hints in it.
@@ -23,7 +25,7 @@ Finder = Callable[[str, "Hay"], Iterator[Span]]
 START = r"(?:(?<![A-Za-z0-9_\-])|(?m:(?<=^-))|(?<=\\n-)|(?<=\\[nrtbf])|(?<=\[\dm)|(?<=\d\dm)|(?<=%[0-9A-Fa-f]{2}))"
 
 # A line break inside a token that a terminal, a mail program or a diff wrapped.
-_WRAP = re.compile(r"[ \t]*(?:\r?\n|(?:\\+r)?\\+n)(?:\+|-(?=[ \t]*[A-Za-z0-9]))?[ \t]*")
+_WRAP = Regex(r"[ \t]*(?:\r?\n|(?:\\+r)?\\+n)(?:\+|-(?=[ \t]*[A-Za-z0-9]))?[ \t]*")
 _MAX_WRAPS = 12
 _MIN_WRAPPED_PART = 4
 _LONG_PART = 16
@@ -163,9 +165,9 @@ def _parts(text: str, match: re.Match[str], part: re.Pattern[str], least: int) -
     return parts
 
 
-_DIGIT = re.compile(r"[0-9]")
-_SMALL = re.compile(r"[a-z]")
-_CAPITAL = re.compile(r"[A-Z]")
+_DIGIT = Regex(r"[0-9]")
+_SMALL = Regex(r"[a-z]")
+_CAPITAL = Regex(r"[A-Z]")
 
 
 def _goes_on(parts: list[Span], more: str) -> bool:

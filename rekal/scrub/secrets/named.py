@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Finder, Hay, Span, has_digit
 from rekal.scrub.secrets.placeholder import is_placeholder, words
 from rekal.scrub.secrets.quoting import string_end
@@ -21,29 +22,29 @@ Form = Literal["flag", "query", "env", "json", "config"]
 
 HINTS = ("pass", "pw", "secret", "token", "key", "auth")
 
-_BEFORE = re.compile(r"[A-Za-z0-9_\-]*\Z")
-_AFTER = re.compile(
+_BEFORE = Regex(r"[A-Za-z0-9_\-]*\Z")
+_AFTER = Regex(
     r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?"""
     r"""(?P<sep>[ \t]{0,4}(?:=>|:=|={1,3}|!={1,2}|:)[ \t]{0,4}|[ ])"""
 )
-_OPEN = re.compile(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
-_BARE = re.compile(r"""[^\s"'`\\<>\x00-\x1f]{1,512}""")
+_OPEN = Regex(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
+_BARE = Regex(r"""[^\s"'`\\<>\x00-\x1f]{1,512}""")
 _LONGEST = 512
-_REST = re.compile(r"[A-Za-z0-9+/_\-=.]{1,8192}")
-_QUERY_BARE = re.compile(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]{1,512}""")
-_LIST_END = re.compile(r"[,;&|)}\]]")
-_WORD = re.compile(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
-_PASSWORD = re.compile(
+_REST = Regex(r"[A-Za-z0-9+/_\-=.]{1,8192}")
+_QUERY_BARE = Regex(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]{1,512}""")
+_LIST_END = Regex(r"[,;&|)}\]]")
+_WORD = Regex(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
+_PASSWORD = Regex(
     r"(?:password|passwd|passphrase|passcode|pwd|(?:^|[_\-])(?:pass|pw))(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new))?$"
 )
-_SECRET = re.compile(
+_SECRET = Regex(
     r"(?:secret|(?:api|app|access|private|auth|signing|encryption|encrypt|master|account|secret|storage|license|service|"
     r"session|shared|consumer|client|jwt|admin|deploy|webhook|registration|subscription|publishable|functions|host)[_\-]?key(?:[_\-]?base)?"
     r"|token|credentials?|(?:^|[_\-])auth|(?:^|[_\-])cred)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new|value))?$"
 )
 
 _TELLING = words("password passwd pwd secret token enter invalid required must should please")
-_HARMLESS = re.compile(
+_HARMLESS = Regex(
     r"(?:page|next|prev|continu\w*|cursor|cancel\w*|design|max|min|stop|eos|bos|pad|sync|resume|input|output|public)[_\-]?"
     r"(?:token|key)"
 )

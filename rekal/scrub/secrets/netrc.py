@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Hay, Kind, Span
 from rekal.scrub.secrets.placeholder import is_placeholder
 
 _GAP = r"(?:[ \t]|\r?\n[+\- ]?|\\+[nrt])+"
-_LOGIN = re.compile(rf"machine{_GAP}[\w.\-]+{_GAP}login{_GAP}[^\s\"'\\]+{_GAP}\Z")
-_PASSWORD = re.compile(rf"password{_GAP}(?:\\*[\"'])?(?P<secret>[^\s\"'\\]+)")
+_LOGIN = Regex(rf"machine{_GAP}[\w.\-]+{_GAP}login{_GAP}[^\s\"'\\]+{_GAP}\Z")
+_PASSWORD = Regex(rf"password{_GAP}(?:\\*[\"'])?(?P<secret>[^\s\"'\\]+)")
 _LOOK_BACK = 256
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rekal.scrub.regex import Regex
+
 
 def words(text: str) -> frozenset[str]:
     """The words of ``text`` as a set."""
@@ -16,7 +18,7 @@ _WORDS = words("""
     value text hidden basic bearer changeme changeit todo tbd na n/a file env input prompt username
     user admin test example sample dummy fake placeholder redacted masked secretstr
 """)
-_STAND_IN = re.compile(
+_STAND_IN = Regex(
     r"""^(?:
         \[?redacted | <[^>]*>?$ | \$[A-Za-z_{(] | \$?\{\{ | \{[\w.\[\]'"-]*\}$ | %\(?\w+\)?[%sd]? $ | %[sdvq]
       | @ [A-Za-z_]+ $ | \*{2,} | \.{2,} | …| x{3,} | X{3,} | -+$ | _+$ | \#
@@ -28,10 +30,10 @@ _STAND_IN = re.compile(
     )""",
     re.VERBOSE,
 )
-_INSIDE = re.compile(
+_INSIDE = Regex(
     r"\$\{|\$\(|\{\{|#\{|<[a-z][\w -]*>|\*{3,}|\.{3}|…|x{6,}|X{6,}|(?i:example|placeholder|redacted|changeme|your[-_ ])"
 )
-_CALL = re.compile(r"^[A-Za-z_][\w.:?!&*<>]*(?:\(|\[)")
+_CALL = Regex(r"^[A-Za-z_][\w.:?!&*<>]*(?:\(|\[)")
 _SEQUENCES = ("0123456789", "1234567890", "abcdefghij", "abcdef123456", "abc123def456")
 
 

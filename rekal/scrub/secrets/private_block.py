@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Hay, Kind, Span
 
-_OPEN = re.compile(r"<private>", re.IGNORECASE)
-_TAG = re.compile(r"<(?P<slash>/?)private>", re.IGNORECASE)
+_OPEN = Regex(r"<private>", re.IGNORECASE)
+_TAG = Regex(r"<(?P<slash>/?)private>", re.IGNORECASE)
 
 
 def _find(text: str, hay: Hay) -> Iterator[Span]:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Hay, Kind, Span
 
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_BEGIN = Regex(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_END = Regex(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _BREAK = (
     r"(?:[ \t]*(?:\\*\r?\n|(?:\\+r)?\\+n)[ \t]*(?:(?:[+|>]|-(?!----(?:END|BEGIN)))[ \t]*)?(?:\d+(?:→|\t|:)[ \t]*)?)"
 )
 _ARMOUR = r"(?:[A-Z][A-Za-z\-]+: [^\n\\]{1,80}|)"
-_BODY = re.compile(
+_BODY = Regex(
     rf"{_BREAK}+(?:{_ARMOUR}{_BREAK}+)*(?P<first>[A-Za-z0-9+/=]{{8,}}|[A-Za-z0-9+/=]{{1,7}}"
     rf"(?={_BREAK}+[A-Za-z0-9+/=]{{16,}}))|(?P<same>[ \t]*[A-Za-z0-9+/=]{{32,}})"
 )
-_LINE = re.compile(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
-_DIFF_LINE = re.compile(r"(?:\r?\n|\\+n)[+\-]")
+_LINE = Regex(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
+_DIFF_LINE = Regex(r"(?:\r?\n|\\+n)[+\-]")
 
 
 def _find(text: str, hay: Hay) -> Iterator[Span]:

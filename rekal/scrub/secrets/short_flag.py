@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets import cookie
 from rekal.scrub.secrets.kind import Hay, Kind, Span
 from rekal.scrub.secrets.placeholder import is_placeholder, words
 
 _HINTS = (" -",)
 _FIRST = ("p", "u", "U", "b", "-")
-_OPTION = re.compile(
+_OPTION = Regex(
     r"""[ ](?:-p[ \t]*|(?P<login>(?:-[uU]|--(?:proxy-)?user)[ =]?(?:\\*["'])?[^\s:"'\\/]{1,80}:))"""
     r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>\x00-\x1f]{3,}))"""
 )
-_COOKIES = re.compile(r"""[ ]-b[ =]?(?:\\*["'])?(?=[\w.\-]+=)""")
-_WORD = re.compile(r"(?:\\+[nrt]|\dm)?([A-Za-z][\w\-]*)")
+_COOKIES = Regex(r"""[ ]-b[ =]?(?:\\*["'])?(?=[\w.\-]+=)""")
+_WORD = Regex(r"(?:\\+[nrt]|\dm)?([A-Za-z][\w\-]*)")
 _GLUED = words("mysql mysqldump mysqladmin mariadb mariadb-dump")
 _SPACED = words("sshpass mongo mongosh mongodump mongorestore")
 _REGISTRY = words("docker podman helm oras skopeo")

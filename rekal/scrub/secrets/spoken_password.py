@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import by_pattern
 from rekal.scrub.secrets.placeholder import is_placeholder
 
@@ -13,11 +12,11 @@ _PATTERN = (
     r"(?:is|was|are|be|to|as)(?:[ ](?:now|still|just|simply|currently))?:?[ ]"
     rf"""{_MARKS}(?P<secret>(?<![\\\w])[^\s"'`<>\\(){{}}\[\],;*]{{5,127}}(?:[^\s"'`<>\\(){{}}\[\],;*.:?!]|!(?=["'`*])))"""
 )
-_LETTER = re.compile(r"[A-Za-z]")
+_LETTER = Regex(r"[A-Za-z]")
 # A dash or a dot joins words; these join nothing.
-_SIGN = re.compile(r"[0-9!#%^$&+]")
+_SIGN = Regex(r"[0-9!#%^$&+]")
 # Names of algorithms and encodings, versions, paths, addresses and identifiers.
-_OTHER = re.compile(
+_OTHER = Regex(
     r"(?i:sha|md|base|utf|bcrypt|argon|pbkdf|scrypt|aes|rsa|ed|hmac|v)-?\d|\$|.*(?:://|/|@[\w\-]+\.|::|\(|__)|[a-z]+(?:_[a-z0-9]+)+$"
 )
 
