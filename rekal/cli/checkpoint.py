@@ -11,10 +11,10 @@ import msgspec
 from rekal.capture.run import Captured, capture
 from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
-from rekal.cli.indexing import refresh_index
 from rekal.cli.output import emit_json, json_option
-from rekal.cli.sharing import note_unsent
 from rekal.errors import Refused
+from rekal.index.standing import is_current
+from rekal.store.ledger import open_ledger
 
 _EVERYTHING = timedelta(days=36500)
 
@@ -46,8 +46,11 @@ def command(everything: bool, since: str | None, as_json: bool) -> None:
         raise Refused("capturing is switched off by the settings", f"set `enabled: true` in {files}")
     age = parse_age(since) if since else (_EVERYTHING if everything else None)
     captured = _capture(app, age)
-    note_unsent(app, captured)
-    refresh_index(app)
+    if captured.checkpoints:
+        from rekal.cli.sharing import note_unsent  # loads numpy, which a capture of nothing new can do without
+
+        note_unsent(app, captured)
+    _index(app)
     answer = CheckpointAnswer(
         captured.sessions,
         captured.turns,
@@ -61,6 +64,15 @@ def command(everything: bool, since: str | None, as_json: bool) -> None:
     for warning in answer.warnings:
         click.echo(f"rekal: {warning}", err=True)
     click.echo(f"{answer.sessions} sessions with {answer.turns} new turns, {answer.checkpoints} commits linked")
+
+
+def _index(app: App) -> None:
+    with open_ledger(app.layout.data, read_only=True, wait=60.0) as ledger:
+        if is_current(ledger, app.layout.index, app.repo):
+            return
+    from rekal.cli.indexing import refresh_index  # loads numpy, too
+
+    refresh_index(app)
 
 
 def _capture(app: App, age: timedelta | None) -> Captured:

@@ -6,8 +6,9 @@ import click
 
 from rekal.cli.app import App
 from rekal.index.build import Indexed, replacing, update
-from rekal.index.knowledge import head_tree, is_current, knowledge_part, refresh
+from rekal.index.knowledge import is_current, knowledge_part, refresh
 from rekal.index.reader import open_index
+from rekal.index.standing import head_tree
 from rekal.index.vectors import prune
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive

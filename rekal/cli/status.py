@@ -9,7 +9,7 @@ from rekal.cli.app import App, here
 from rekal.cli.embedding import vectors_known
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import FOUND, STORE_UNUSABLE, StoreError
-from rekal.index.build import position_of
+from rekal.index.standing import position_of
 from rekal.index.vectors import Progress
 from rekal.store import spool
 from rekal.store.ledger import Ledger, open_ledger

@@ -21,6 +21,7 @@ import msgspec
 from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
 from rekal.index import schema
 from rekal.index.facets import changed_sessions, read_facets, read_opened, write_facets, write_opened
+from rekal.index.standing import damage_named, quoted, state_of, why_full
 from rekal.index.text import analysis_id
 from rekal.index.vectors import write_chunks
 from rekal.index.writer import Doc, Writer, remove_docs
@@ -57,8 +58,8 @@ def update(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Seque
     if not index_path.exists():
         return _build(ledger, index_path, "there is no index yet", parts)
     try:
-        state = _state_of(ledger.con, index_path)
-        reason = _why_full(ledger, state)
+        state = state_of(ledger.con, index_path)
+        reason = why_full(ledger, state)
         if not reason:
             return _append(ledger, index_path, int(state["position"]), parts)
     except StoreDamaged:
@@ -66,62 +67,10 @@ def update(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Seque
     return _build(ledger, index_path, reason, parts)
 
 
-def position_of(index_path: Path) -> int | None:
-    """The ledger position that index.db covers; None when there is no usable index."""
-    if not index_path.exists():
-        return None
-    con = duckdb.connect()
-    try:
-        return int(_state_of(con, index_path)["position"])
-    except StoreDamaged:
-        return None
-    finally:
-        con.close()
-
-
 def _sweep(index_path: Path) -> None:
     """Remove what an interrupted build left: whoever made it is gone, since the caller holds the lock."""
     for left in index_path.parent.glob(f"{index_path.name}{_BUILDING}*"):
         left.unlink(missing_ok=True)
-
-
-def _why_full(ledger: Ledger, state: dict[str, str]) -> str:
-    """Why an index with this state cannot be added to; empty when it can."""
-    if state.get("schema_version") != str(schema.SCHEMA_VERSION) or state.get("analysis") != analysis_id():
-        return "the index was made by another version"
-    covered = int(state["position"])
-    if state.get("store_id") != (ledger.meta("store_id") or "") or covered > ledger.position():
-        return "the index belongs to another store"
-    forgotten = ledger.con.execute("SELECT 1 FROM tombstones WHERE pos > ? LIMIT 1", [covered]).fetchall()
-    return "something was forgotten" if forgotten else ""
-
-
-def _state_of(con: Connection, index_path: Path) -> dict[str, str]:
-    """Raises :class:`StoreDamaged` for a file that is no complete index."""
-    # Attached to the connection at hand: a connection of its own costs 16 ms, a quarter of a small update.
-    with _damage_named(index_path):
-        con.execute(f"ATTACH {_quoted(index_path)} AS standing (READ_ONLY)")
-        try:
-            state = dict(con.execute("SELECT key, value FROM standing.state").fetchall())
-        finally:
-            con.execute("DETACH standing")
-    if "position" not in state:
-        raise StoreDamaged(f"{index_path.name} is not a complete index")
-    return state
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
-
-
-@contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
-    """A table or column that is missing from a file nobody edits by hand is damage, too."""
-    try:
-        with translated(path):
-            yield
-    except (duckdb.CatalogException, duckdb.BinderException) as error:
-        raise StoreDamaged(f"{path.name} is not a complete index ({str(error).splitlines()[0][:80]})") from error
 
 
 def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part]) -> Indexed:
@@ -150,7 +99,7 @@ def _append(ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part
 def _allocate(path: Path) -> None:
     """An empty database of 64 KiB blocks: a fifth smaller than with the default of 256, and appending wastes less."""
     con = duckdb.connect()
-    con.execute(f"ATTACH {_quoted(path)} (BLOCK_SIZE 65536)")
+    con.execute(f"ATTACH {quoted(path)} (BLOCK_SIZE 65536)")
     con.close()
 
 
@@ -163,7 +112,7 @@ def replacing(index_path: Path, *, copy: bool) -> Iterator[Connection]:
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
         # In a new file a missing table is a mistake of ours, in a copy it is damage.
-        with _damage_named(index_path) if copy else translated(index_path):
+        with damage_named(index_path) if copy else translated(index_path):
             if copy:
                 shutil.copyfile(index_path, building)
             else:

@@ -17,6 +17,7 @@ from rekal.index import schema
 from rekal.index.bm25 import idf, occurrences, score_kind
 from rekal.index.prose import Passage, is_prose, passages
 from rekal.index.reader import IndexReader, Text
+from rekal.index.standing import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.writer import Doc, Writer, insert_rows, remove_docs
 from rekal.store.connect import Connection
 from rekal.store.ledger import Ledger
@@ -24,8 +25,6 @@ from rekal.store.ledger import Ledger
 Scrub = Callable[[str], str]
 Warn = Callable[[str], None]
 
-_VERSION = "1"  # of the passages; another one reads everything again
-_STATE = "knowledge"
 _LARGEST_FILE = 512 << 10  # bytes: what is larger was not written by a person
 _BATCH_BYTES = 16 << 20
 _MOST_SESSIONS = 5
@@ -55,14 +54,9 @@ class Known(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...]
 
 
-def head_tree(repo: Repo) -> str:
-    """The name under which HEAD's prose is indexed; that of no files before the first commit."""
-    return f"{_VERSION}:{repo.ask('rev-parse', '--verify', '--quiet', 'HEAD^{tree}') or ''}"
-
-
 def is_current(reader: IndexReader, tree: str) -> bool:
     """Whether the index has the prose of ``tree``, as :func:`head_tree` names it."""
-    return reader.state.get(_STATE) == tree
+    return reader.state.get(KNOWLEDGE) == tree
 
 
 def knowledge_part(repo: Repo, scrub: Scrub, warn: Warn) -> Callable[[Ledger, Connection, int], None]:
@@ -76,7 +70,7 @@ def knowledge_part(repo: Repo, scrub: Scrub, warn: Warn) -> Callable[[Ledger, Co
 
 def refresh(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) -> None:
     """Make the passages in an open index those of ``tree``. The caller owns the transaction."""
-    state = schema.read_state(con).get(_STATE, "")
+    state = schema.read_state(con).get(KNOWLEDGE, "")
     if state == tree:
         return
     try:
@@ -85,14 +79,14 @@ def refresh(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) ->
         warn(f"the prose tracked at HEAD was not indexed: {error}")
         return
     known: dict[str, str] = {}
-    if state.startswith(f"{_VERSION}:"):
+    if state.startswith(f"{KNOWLEDGE_VERSION}:"):
         known = {str(path): str(blob) for path, blob in con.execute("SELECT path, blob FROM knowledge").fetchall()}
     # A file whose name holds a secret is left out: no other name would lead back to it.
     changed = [file for path, file in sorted(files.items()) if known.get(path) != file.blob and scrub(path) == path]
     gone = [path for path in known if path not in files]
     _remove(con, None if not known else [*gone, *(file.path for file in changed)])
     _add(con, repo, changed, scrub)
-    schema.write_state(con, {_STATE: tree})
+    schema.write_state(con, {KNOWLEDGE: tree})
 
 
 def tracked(repo: Repo, tree: str) -> list[File]:

@@ -12,6 +12,7 @@ import pytest
 from rekal.errors import StoreDamaged, StoreError, StoreUnwritable
 from rekal.index import build
 from rekal.index.reader import open_index
+from rekal.index.standing import position_of
 from rekal.model import Rewrite, Session, Tombstone
 from rekal.store.connect import Connection, connect
 from rekal.store.ledger import Ledger, open_ledger
@@ -54,13 +55,13 @@ def test_a_first_build_covers_the_ledger_and_a_second_one_has_nothing_to_do(stor
 
 
 def test_the_position_covered_is_told_without_a_ledger(store: Store) -> None:
-    assert build.position_of(store.index) is None
+    assert position_of(store.index) is None
     store.append(first())
-    assert build.position_of(store.index) is None
+    assert position_of(store.index) is None
     covered = store.update().position
-    assert build.position_of(store.index) == covered > 0
+    assert position_of(store.index) == covered > 0
     store.index.write_bytes(b"damaged")
-    assert build.position_of(store.index) is None
+    assert position_of(store.index) is None
 
 
 def test_small_steps_answer_exactly_like_one_full_build(store: Store) -> None:
