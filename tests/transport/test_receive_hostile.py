@@ -19,6 +19,7 @@ from rekal.transport.limits import MAX_FRAMES, MAX_SEGMENT
 from rekal.transport.receive import receive
 from rekal.transport.refs import format_text
 from rekal.transport.segment import Segment, encode, segment_name
+from rekal.transport.sink import Budget
 from tests.conftest import git
 from tests.transport.team import Clone, bare, stamped, talk
 
