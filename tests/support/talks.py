@@ -298,4 +298,3 @@ STORES: Mapping[str, Callable[[Talk], None]] = {
     "opencode database": opencode_database,
     "opencode tree": opencode_tree,
 }
-"""How to write a conversation, by agent and kind of store."""
