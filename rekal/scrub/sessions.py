@@ -27,10 +27,9 @@ def scrubbed(
 ) -> Session:
     """Scrub every string of ``transcript`` and give it its ids.
 
-    ``root`` is the work tree the session belongs to: ``cwd`` becomes relative to it. ``branch`` overrides the first
-    branch the transcript names. Turns that are empty after scrubbing are dropped and their calls pass to the turn
-    before. Ids are derived from scrubbed text, so that no id is the hash of a secret, and from raw native ids, so
-    that every machine derives the same.
+    ``cwd`` becomes relative to ``root``, the session's work tree. ``branch`` overrides the transcript's first branch.
+    Turns that are empty after scrubbing are dropped and their calls pass to the turn before. Ids are derived from
+    scrubbed text, so that none is a secret's hash, and from raw native ids, so that every machine derives the same.
     """
     session_id = ids.session_id(transcript.agent, transcript.native_id, author.email)
     turns, places = _turns(scrubber, transcript, session_id)
