@@ -18,6 +18,7 @@ from rekal.index.schema import Kind
 Floats = NDArray[np.float64]
 
 K1, B = 1.2, 0.75
+FEWEST_TURNS, FEWEST_SESSIONS = 1000, 20
 
 # Windows are scored around this many best turns: a window is never much better than its best turn, and scoring the
 # windows of all 200,000 turns would cost as much as everything else together.
@@ -59,9 +60,12 @@ class Lexical(msgspec.Struct, frozen=True):
     occurrences: Occurrences
 
 
-def idf(df: Longs, count: int) -> Floats:
-    """Weight of terms that ``df`` of ``count`` units contain."""
-    weights: Floats = np.log1p((count - df + 0.5) / (df + 0.5))
+def idf(df: Longs, count: int, fewest: int = 0) -> Floats:
+    """Weight of terms that ``df`` of ``count`` units contain; fewer than ``fewest`` units count as that many.
+
+    In a store of six turns every word is frequent: taken at its word it would know nothing about anything.
+    """
+    weights: Floats = np.log1p((max(count, fewest) - df + 0.5) / (df + 0.5))
     return weights
 
 
@@ -129,7 +133,9 @@ def bm25(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *
     found = _keep(everywhere, allowed)
     in_facets = occurrences(postings, facets)
     only_facets = (everywhere.df == 0) & (in_facets.df > 0)
-    weights = np.where(only_facets, idf(in_facets.df, len(facets)), idf(everywhere.df, len(turns)))
+    weights = np.where(
+        only_facets, idf(in_facets.df, len(facets), FEWEST_SESSIONS), idf(everywhere.df, len(turns), FEWEST_TURNS)
+    )
     scores = _score(weights, found, turns.length, _mean(turns.length))
     open_facets = (sessions & sessions_in_time(reader, filters, allowed))[facets.session]
     return Lexical(
@@ -150,12 +156,12 @@ def _sessions(reader: IndexReader, everywhere: Occurrences, found: Occurrences, 
     mine = _summed(found, turns.session[found.place], count)
     df = mine.df if found is everywhere else _summed(everywhere, turns.session[everywhere.place], count).df
     lengths = np.bincount(turns.session, np.where(allowed, turns.length, 0), minlength=count).astype(np.int64)
-    return _score(idf(df, count), mine, lengths, float(turns.length.sum()) / max(1, count))
+    return _score(idf(df, count, FEWEST_SESSIONS), mine, lengths, float(turns.length.sum()) / max(1, count))
 
 
 def _facets(reader: IndexReader, found: Occurrences) -> Floats:
     facets = reader.units("facet")
-    by_place = _score(idf(found.df, len(facets)), found, facets.length, _mean(facets.length))
+    by_place = _score(idf(found.df, len(facets), FEWEST_SESSIONS), found, facets.length, _mean(facets.length))
     scores = np.zeros(len(reader.sessions))
     scores[facets.session] = by_place
     return scores

@@ -13,12 +13,11 @@ def gather(
     *,
     cosine: Floats | None = None,
     centroid: Floats | None = None,
-    lsa: Floats | None = None,
 ) -> Found:
     """The arms of one question.
 
     ``lexical`` is of the terms of :func:`rekal.recall.question.understand`: without grammar and without people's
-    names. ``cosine`` and ``lsa`` are by place of the turn, ``centroid`` by session number; None without that arm.
+    names. ``cosine`` is by place of the turn, ``centroid`` by session number; None without a model.
     """
     return Found(
         term=lexical.occurrences.term,
@@ -31,5 +30,4 @@ def gather(
         facets=lexical.facets,
         cosine=cosine,
         centroid=centroid,
-        lsa=lsa,
     )

@@ -19,7 +19,7 @@ from rekal.recall.answer import Answer, Hit, Passage, Reason
 from rekal.recall.belonging import anchor_ratio, person_margins
 from rekal.recall.digest import hits, shown_sessions
 from rekal.recall.evidence import presence
-from rekal.recall.gate import Gate, Support, cut, judge, weights
+from rekal.recall.gate import Support, cut, judge, weights
 from rekal.recall.question import Question, understand
 from rekal.recall.search import Look, is_stranger, look, people
 
@@ -81,7 +81,7 @@ def recall(
 
 
 def _rule(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
-    gate: Gate = weights().dense if seen.semantic else weights().lexical
+    gate = weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
     present = presence(seen.found, seen.covered, is_stranger(seen))
     floor = cut(gate, strictness)
     support = judge(gate, present)

@@ -109,7 +109,7 @@ def _counts(look: Look, texts: Sequence[str]) -> tuple[Floats, Floats]:
 def anchor_ratio(reader: IndexReader, look: Look) -> float | None:
     """The lowest ratio of any identifier, number or name of the question; None when it has none that can tell.
 
-    Read from passages of the best turns of the whole store and of the best that have the anchor.
+    Read from passages of the best turns of the whole store and of the best that have the anchor, neighbours included.
     """
     slots = look.question.of_kind(*SLOTS)
     if not slots:
@@ -117,7 +117,9 @@ def anchor_ratio(reader: IndexReader, look: Look) -> float | None:
     terms = look.lexical.postings.terms
     holders = [_best_with(look, terms.index(slot.term)) for slot in slots if slot.term in terms]
     places = np.unique(np.concatenate([np.argsort(-look.lexical.turns, kind="stable")[:_TURNS_READ], *holders]))
-    passages = [piece for said in _texts(reader, places[look.lexical.turns[places] > 0]) for piece in _cut(said)]
+    places = places[look.lexical.turns[places] > 0]
+    near = np.unique(np.clip(np.concatenate([places - 1, places, places + 1]), 0, len(look.turns) - 1))
+    passages = [piece for talk in _talks(reader, look, near) for piece in _cut(talk)]
     present = _counts(look, passages)[0] > 0
     ratios = []
     for slot in slots:
@@ -132,6 +134,18 @@ def _best_with(look: Look, term: int) -> Ints:
     having = np.unique(look.found.place[look.found.term == term]).astype(np.int64)
     order = np.argsort(-look.lexical.turns[having], kind="stable")[: _TURNS_READ // 2]
     return having[order]
+
+
+def _talks(reader: IndexReader, look: Look, places: Ints) -> list[str]:
+    """Texts of adjacent turns of a session joined: what is named in one turn may be told in the next."""
+    talks: list[list[str]] = []
+    last = -2
+    for place, said in zip(places.tolist(), _texts(reader, places), strict=True):
+        if place != last + 1 or look.found.session[place] != look.found.session[last]:
+            talks.append([])
+        talks[-1].append(said)
+        last = place
+    return ["\n\n".join(talk) for talk in talks]
 
 
 def _cut(said: str) -> Iterator[str]:

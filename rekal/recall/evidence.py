@@ -12,19 +12,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rekal.index.bm25 import FEWEST_SESSIONS
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
 
 K1 = 1.2  # of the BM25 scores given; its largest gain a term is idf · (K1 + 1)
 
 # Tuned on the development half of devrecall (clean commit-side questions), checked across repositories.
-TURN, WHOLE, DENSE, CENTROID, BOTH, LSA, FACETS = 0.32, 0.32, 0.45, 0.25, 0.15, 0.15, 0.05
+TURN, WHOLE, DENSE, CENTROID, BOTH, FACETS = 0.32, 0.32, 0.45, 0.25, 0.15, 0.05
 # A turn counts for itself, its neighbourhood and its session. Tuned on LoCoMo, halves apart: turn hit@5 .73 on either.
 TURN_SESSION, TURN_ALONE, TURN_COVERAGE = 1.2, 0.3, 0.6
 TURN_COSINE, TURN_COSINE_AROUND, TURN_BOTH_AROUND = 0.6, 0.4, 0.8
 TURN_AROUND = 0.35  # without vectors
-
-LARGE = 1000  # turns; in a smaller store no word can be rare, and what matches is scaled up to what it would be here
 
 PRESENCE = (
     "coverage_cosine",
@@ -47,8 +47,8 @@ class Found(msgspec.Struct, frozen=True):
     ``term`` and ``place`` are parallel: which term occurs in which turn. ``idf`` is by term, over turns, that of
     df = 0 for a term never seen. ``session`` is the session of each turn and never decreases. ``turns`` and ``whole``
     are BM25 of turns and of sessions as one text, ``facets`` BM25 of paths and the like by session. Cosines are of
-    unit vectors, 0 where a turn has none yet: ``cosine`` and ``lsa`` by turn, ``centroid`` by session (the mean of its
-    turns' vectors); None without that arm.
+    unit vectors, 0 where a turn has none yet: ``cosine`` by turn, ``centroid`` by session (the mean of its turns'
+    vectors); None without a model.
     """
 
     term: Ints
@@ -61,7 +61,6 @@ class Found(msgspec.Struct, frozen=True):
     facets: Floats
     cosine: Floats | None = None
     centroid: Floats | None = None
-    lsa: Floats | None = None
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -123,8 +122,6 @@ def rank_sessions(found: Found, covered: Coverage) -> Floats:
         score += BOTH * per_session(found, np.maximum(found.cosine, 0) * covered.turn)
     if found.centroid is not None:
         score += CENTROID * found.centroid
-    if found.lsa is not None:
-        score += LSA * per_session(found, found.lsa)
     return score
 
 
@@ -154,13 +151,8 @@ def rank_turns(found: Found, covered: Coverage, by_session: Floats) -> Floats:
 def _session_idf(found: Found) -> Floats:
     pairs = np.unique(found.term.astype(np.int64) * found.sessions + found.session[found.place])
     df = np.bincount(pairs // found.sessions, minlength=len(found.idf))
-    weights: Floats = np.log1p((found.sessions - df + 0.5) / (df + 0.5))
+    weights: Floats = np.log1p((max(found.sessions, FEWEST_SESSIONS) - df + 0.5) / (df + 0.5))
     return weights
-
-
-def _rarest(turns: int) -> float:
-    """idf of a term that none of ``turns`` turns has."""
-    return float(np.log1p((turns + 0.5) / 0.5))
 
 
 def presence(found: Found, covered: Coverage, stranger: bool) -> dict[str, float]:
@@ -180,7 +172,7 @@ def presence(found: Found, covered: Coverage, stranger: bool) -> dict[str, float
         "whole": float(found.whole.max(initial=0.0)) / whole_ceiling,
         "window_coverage": float(covered.window.max(initial=0.0)),
         "session_coverage": float(covered.session.max(initial=0.0)),
-        "matched": float(np.log1p(best_turn * max(1.0, _rarest(LARGE) / _rarest(len(found.session))))),
+        "matched": float(np.log1p(best_turn)),
         "unknown": float(found.idf[~seen].sum() / max(float(found.idf.sum()), 1e-9)),
         "terms": float(np.log(max(1, len(found.idf)))),
         "stranger": float(stranger),

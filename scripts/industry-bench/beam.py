@@ -41,7 +41,7 @@ def rows(folder: Path) -> list[Row]:
     found = []
     for path in sorted(folder.glob("*.json.gz")):
         record = json.loads(gzip.decompress(path.read_bytes()))
-        passages = Passages(list(messages(record["chat"])))
+        passages = Passages(["\n\n".join(messages(record["chat"]))])
         coding = "coding" if "coding" in str(record["topic"]).casefold() or path.name.startswith("500K") else "other"
         for category in FACTUAL:
             for number, probe in enumerate(record["q"].get(category, [])):

@@ -41,7 +41,7 @@ class Repository:
         heads = vectors([text[:HEAD] for text in texts])
         facets = [" ".join(s["files"]) for s in kept]
         self.store = Store(texts, [number for number, _ in turns], heads, facets)
-        self.passages = Passages(texts)
+        self.passages = Passages(["\n\n".join(turn["text"] for turn in s["turns"]) for s in kept])
 
 
 class DevRecall:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.linalg import svds
 
+from rekal.index.bm25 import FEWEST_SESSIONS, FEWEST_TURNS
 from rekal.index.text import tokens
 from rekal.recall.evidence import Found
 from rekal.recall.question import Question
@@ -19,14 +20,14 @@ Vectors = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 K1, B = 1.2, 0.75  # as in rekal.index.bm25
-LSA_DIMENSIONS = 100
 
 
 class Lexicon:
     """Units of text by term: counts, document frequencies, BM25."""
 
-    def __init__(self, texts: Sequence[str], group: Sequence[int] | None = None) -> None:
-        """``group`` sums texts into larger units (turns into sessions)."""
+    def __init__(self, texts: Sequence[str], group: Sequence[int] | None = None, fewest: int = 0) -> None:
+        """``group`` sums texts into larger units (turns into sessions); ``fewest`` as in rekal.index.bm25.idf."""
+        self.fewest = fewest
         self.vocabulary: dict[str, int] = {}
         rows, columns, counts = [], [], []
         for row, text in enumerate(texts):
@@ -47,7 +48,7 @@ class Lexicon:
 
     def idf(self, ids: Ints) -> Floats:
         df = np.where(ids >= 0, self.df[np.maximum(ids, 0)] if len(self.df) else 0, 0)
-        weights: Floats = np.log1p((self.units - df + 0.5) / (df + 0.5))
+        weights: Floats = np.log1p((max(self.units, self.fewest) - df + 0.5) / (df + 0.5))
         return weights
 
     def occurrences(self, ids: Ints) -> tuple[Ints, Ints, Floats]:
@@ -82,26 +83,13 @@ class Store:
         self.texts = list(texts)
         self.session = np.asarray(session, np.int64)
         self.sessions = int(self.session[-1]) + 1
-        self.turns = Lexicon(texts)
-        self.whole = Lexicon(texts, [int(s) for s in self.session])
-        self.facets = Lexicon(facets) if facets is not None else None
+        self.turns = Lexicon(texts, fewest=FEWEST_TURNS)
+        self.whole = Lexicon(texts, [int(s) for s in self.session], FEWEST_SESSIONS)
+        self.facets = Lexicon(facets, fewest=FEWEST_SESSIONS) if facets is not None else None
         self.vectors = vectors
         sums = np.zeros((self.sessions, vectors.shape[1]), np.float32)
         np.add.at(sums, self.session, vectors)
         self.centroids = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
-        self.lsa_turns, self.lsa_terms = self._fit_lsa()
-
-    def _fit_lsa(self) -> tuple[Floats, Floats]:
-        """Truncated SVD of damped, idf-weighted, length-normalised turns: ``[turns, k]`` unit rows, ``[terms, k]``."""
-        damped = sparse.coo_matrix(self.turns.tf)
-        values = (1 + np.log(damped.data)) * self.turns.idf(np.arange(self.turns.tf.shape[1]))[damped.col]
-        norm = np.sqrt(np.bincount(damped.row, values**2, minlength=len(self.texts)))
-        values = values / np.maximum(norm, 1e-9)[damped.row]
-        weighted = sparse.csr_matrix((values, (damped.row, damped.col)), shape=damped.shape)
-        dimensions = min(LSA_DIMENSIONS, min(weighted.shape) - 1)
-        left, strength, right = (np.asarray(part, np.float64) for part in svds(weighted, k=dimensions, random_state=0))
-        turns = left * strength
-        return turns / np.maximum(np.linalg.norm(turns, axis=1, keepdims=True), 1e-9), right.T
 
     def knows(self, terms: Sequence[str]) -> bool:
         return any(term in self.turns.vocabulary for term in terms)
@@ -124,23 +112,12 @@ class Store:
             facets=facets,
             cosine=(self.vectors @ dense).astype(np.float64),
             centroid=(self.centroids @ dense).astype(np.float64),
-            lsa=self._lsa(ids),
         )
-
-    def _lsa(self, ids: Ints) -> Floats:
-        known = ids[ids >= 0]
-        query = (self.turns.idf(known)[:, None] * self.lsa_terms[known]).sum(axis=0)
-        length = float(np.linalg.norm(query))
-        scores: Floats = self.lsa_turns @ (query / length) if length > 0 else np.zeros(len(self.session))
-        return scores
 
 
 def keywords_only(found: Found) -> Found:
     """The same without what needs a model."""
-    return Found(
-        found.term, found.place, found.idf, found.session, found.sessions, found.turns, found.whole, found.facets,
-        lsa=found.lsa,
-    )  # fmt: skip
+    return msgspec.structs.replace(found, cosine=None, centroid=None)
 
 
 def is_stranger(store: Store, question: Question) -> bool:

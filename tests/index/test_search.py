@@ -228,9 +228,9 @@ def test_scores_are_those_of_the_formula(
         found = bm25(reader, asked)
         turns = reader.units("turn")
         texts = [text.text for text in reader.texts(turns.doc.tolist())]
-        assert found.turns == pytest.approx(_by_hand([tokens(text) for text in texts], asked))
+        assert found.turns == pytest.approx(_by_hand([tokens(text) for text in texts], asked, scoring.FEWEST_TURNS))
         groups = [tokens("\n".join(joined)) for joined in _by_session(texts, turns.session)]
-        assert found.sessions == pytest.approx(_by_hand(groups, asked))
+        assert found.sessions == pytest.approx(_by_hand(groups, asked, scoring.FEWEST_SESSIONS))
         best = best_turn_scores(reader, found.turns)
         top = best_turns(reader, found.turns, 1)
         assert best.max() == (found.turns[top[0]] if len(top) else 0)
@@ -243,14 +243,14 @@ def _by_session(texts: list[str], session_of: Ints) -> list[list[str]]:
     ]
 
 
-def _by_hand(units: list[list[str]], asked: list[str]) -> list[float]:
+def _by_hand(units: list[list[str]], asked: list[str], fewest: int) -> list[float]:
     average = sum(map(len, units)) / len(units)
     scores = []
     for unit in units:
         score = 0.0
         for term in asked:
             df = sum(term in other for other in units)
-            weight = math.log(1 + (len(units) - df + 0.5) / (df + 0.5))
+            weight = math.log(1 + (max(len(units), fewest) - df + 0.5) / (df + 0.5))
             tf = unit.count(term)
             norm = scoring.K1 * (1 - scoring.B + scoring.B * len(unit) / average)
             score += weight * tf * (scoring.K1 + 1) / (tf + norm)
