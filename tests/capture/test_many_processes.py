@@ -12,6 +12,7 @@ import pytest
 from tests.support.app import Rekal
 from tests.support.busy import ALARMS, crowd, growing
 from tests.support.claude import ClaudeSession
+from tests.support.live import answer_readily
 
 QUESTION = "durable queue broker"
 
@@ -27,6 +28,7 @@ def _check(
     rekal: Rekal, scratch: Path, sessions: list[ClaudeSession], recalls: int | None, rounds: Iterator[int]
 ) -> int:
     """Runs the crowd; returns how many rounds there were."""
+    answer_readily(rekal.home)
     for session in sessions:
         session.says("Let us begin with the durable queue of the broker.")
     assert rekal("checkpoint").code == 0

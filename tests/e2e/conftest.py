@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.live import REKAL, Live
+from tests.support.live import REKAL, Live, answer_readily
 
 
 @pytest.fixture(autouse=True)
-def _bounded_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def _bounded_machine(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     assert REKAL.is_file(), f"{REKAL} is missing: install the project (`make test` does)"
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    answer_readily(home)
 
 
 @pytest.fixture
