@@ -12,7 +12,6 @@ from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
 from rekal.cli.client import reachable, supported
 from rekal.cli.detach import start_daemon, start_worker
-from rekal.cli.indexing import refresh_index
 from rekal.cli.kept import Kept, decline_if_kept, is_kept, resources
 from rekal.cli.output import day, emit_json, json_option, one_line, short
 from rekal.cli.semantic import off, semantic
@@ -105,7 +104,7 @@ def _answer(app: App, question: str, filters: Filters, options: Options) -> Answ
         try:
             answer = _ask(app, kept, question, filters, options, notes)
         except StoreDamaged:
-            refresh_index(app, full=True)
+            _rebuild(app, full=True)
             notes[:] = ["the index was damaged and has been built again"]
             answer = _ask(app, kept, question, filters, options, notes)
     return msgspec.structs.replace(answer, notes=[*notes, *answer.notes])
@@ -131,9 +130,15 @@ def _reader(app: App, kept: Kept, notes: list[str]) -> IndexReader:
     except StoreBusy:
         raise
     except StoreError:  # none yet, damaged, or made by another version
-        refresh_index(app)
+        _rebuild(app)
     notes.append("the index was missing or damaged and has been built again")
     return kept.index(app.layout.index)
+
+
+def _rebuild(app: App, *, full: bool = False) -> None:
+    from rekal.cli.indexing import refresh_index  # what builds an index takes 20 ms to import
+
+    refresh_index(app, full=full)
 
 
 def _behind(app: App, kept: Kept, covered: int) -> str:

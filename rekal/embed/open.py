@@ -11,7 +11,6 @@ from rekal.config import Embed
 from rekal.embed.base import Embedder
 from rekal.embed.local import EngineFactory, LocalEmbedder
 from rekal.embed.profiles import DEFAULT, Profile, resolve
-from rekal.embed.remote import RemoteEmbedder
 from rekal.errors import EngineError
 
 EngineName = Literal["auto", "llama-cpp-python", "xllamacpp"]
@@ -50,6 +49,12 @@ def open_local(profile: Profile = DEFAULT, engine: EngineName = "auto", threads:
         raise EngineError(f"the embedding engine {name} does not load ({error})", "reinstall it") from error
 
 
+def _remote(url: str, model: str, api_key: str | None, timeout: float = 10.0) -> Embedder:
+    from rekal.embed.remote import RemoteEmbedder  # http takes 20 ms to import, and hardly anybody has an endpoint
+
+    return RemoteEmbedder(url, model, api_key, timeout)
+
+
 def open_embedder(
     profile: Profile = DEFAULT,
     *,
@@ -61,7 +66,7 @@ def open_embedder(
 ) -> Embedder:
     """The embedder that the settings ask for: the endpoint when ``url`` is given, else ``profile`` on this machine."""
     if url:
-        return RemoteEmbedder(url, model or profile.name, api_key, timeout)
+        return _remote(url, model or profile.name, api_key, timeout)
     return open_local(profile, engine)
 
 
@@ -72,7 +77,7 @@ def open_chosen(chosen: Embed, api_key: str | None = None) -> Embedder:
     if chosen.engine == "remote" and not chosen.url:
         raise EngineError("no embedding endpoint is set", "set `embed.url`")
     if chosen.engine == "remote" or (chosen.engine == "auto" and chosen.url):
-        return RemoteEmbedder(chosen.url or "", chosen.remote_model or chosen.model, api_key)
+        return _remote(chosen.url or "", chosen.remote_model or chosen.model, api_key)
     return open_local(chosen_profile(chosen), chosen.engine)
 
 

@@ -7,6 +7,7 @@ blob is new are read, all in one ``cat-file``. Work in progress is not indexed: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -15,12 +16,14 @@ from rekal.errors import GitError
 from rekal.git import Repo, text, zsplit
 from rekal.index import schema
 from rekal.index.bm25 import idf, occurrences, score_kind
-from rekal.index.prose import Passage, is_prose, passages
 from rekal.index.reader import IndexReader, Text
 from rekal.index.standing import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.writer import Doc, Writer, insert_rows, remove_docs
 from rekal.store.connect import Connection
 from rekal.store.ledger import Ledger
+
+if TYPE_CHECKING:  # a recall, which only searches, does without what cuts
+    from rekal.index.prose import Passage
 
 Scrub = Callable[[str], str]
 Warn = Callable[[str], None]
@@ -91,6 +94,8 @@ def refresh(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) ->
 
 def tracked(repo: Repo, tree: str) -> list[File]:
     """The files of prose in a tree, too large ones, links and submodules left out."""
+    from rekal.index.prose import is_prose
+
     if not tree:
         return []
     files = []
@@ -113,6 +118,8 @@ def _remove(con: Connection, paths: Sequence[str] | None) -> None:
 
 
 def _add(con: Connection, repo: Repo, files: Sequence[File], scrub: Scrub) -> None:
+    from rekal.index.prose import passages
+
     writer = Writer(con)
     rows: list[tuple[object, ...]] = []
     for batch in _batches(files):
