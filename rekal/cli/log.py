@@ -8,7 +8,7 @@ import msgspec
 from rekal.cli.app import App, here
 from rekal.cli.output import day, emit_json, json_option, one_line, short
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.model import Checkpoint, Rewrite
+from rekal.model import LOCAL, Checkpoint, Rewrite
 from rekal.store import reads
 from rekal.store.ledger import Ledger, open_ledger
 
@@ -114,7 +114,10 @@ def _graph(app: App, limit: int, path: str | None, author: str | None) -> int:
 
 def _print(answer: LogAnswer) -> None:
     for c in answer.checkpoints:
-        click.echo(f"{c.git_sha[:10]}  {day(c.committed_at)}  {c.branch or '-'}  {one_line(c.subject or '', 72)}")
+        whose = "" if c.origin == LOCAL else f"  from {c.origin}"
+        click.echo(
+            f"{c.git_sha[:10]}  {day(c.committed_at)}  {c.branch or '-'}  {one_line(c.subject or '', 72)}{whose}"
+        )
         for r in c.sessions:
             click.echo(f"    {short(r.session_id)}  t{r.first_seq}-{r.last_seq}  {r.evidence}")
     if answer.truncated:

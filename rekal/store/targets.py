@@ -20,7 +20,9 @@ LEAST_HASHED = 40
 
 
 class Doomed(msgspec.Struct, frozen=True):
-    """Targets in order; ``needles`` are texts of what goes, for the places where only texts can be looked for."""
+    """Targets in order. ``needles`` are texts of what goes and ids of the sessions it is of, for the places where only
+    texts can be looked for.
+    """
 
     targets: tuple[str, ...] = ()
     needles: tuple[str, ...] = ()
@@ -155,7 +157,8 @@ def memory_ids(con: Connection, prefix: str) -> list[str]:
 def clear_local(con: Connection, mention: Match, sessions: Sequence[str]) -> None:
     """Take what is to be forgotten out of the tables that never travel: questions it answered, reasons, errors."""
     asked = con.execute("SELECT DISTINCT session_id, query FROM recall_edges WHERE query IS NOT NULL").fetchall()
-    queries = {query for session, query in asked if session in sessions or mention(query)}
+    concerned = set(sessions)
+    queries = {query for session, query in asked if session in concerned or mention(query)}
     con.execute(
         """DELETE FROM recall_edges WHERE list_contains($queries::VARCHAR[], query)
            OR list_contains($sessions::VARCHAR[], session_id)""",

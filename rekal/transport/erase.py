@@ -24,6 +24,7 @@ from rekal.transport.refs import OwnRef, publish, tip_of
 from rekal.transport.segment import Reader, Record, encode
 
 _PUSHED = "refs/rekal-pushed/"
+_REPLACED = "replaced-tips"
 _SECONDS = 60.0
 
 
@@ -56,10 +57,27 @@ def unpublish(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: Seque
     remotes = _pushed_to(repo, ref)
     for remote, there in remotes.items():
         leases.note(run, remote, there)
+    with (run / _REPLACED).open("a", encoding="ascii") as noted:
+        noted.write(f"{tip}\n")
     publish(repo, ref, list(encode([*fresh, *kept])), "rekal: something was forgotten", root=True)
-    _drop_copies(repo, ref, remotes)
-    removed, packed = _remove_objects(repo, tip)
+    removed, packed = clear(repo, run, ref)
     return Unpublished(True, tuple(remotes), removed, packed)
+
+
+def clear(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
+    """Remove what is left of the tips that were replaced: how many objects went, how many lie in packs."""
+    try:
+        tips = set((run / _REPLACED).read_text(encoding="ascii").split()) - {tip_of(repo, ref.name)}
+    except FileNotFoundError:
+        return 0, 0
+    removed = packed = 0
+    _drop_copies(repo, ref, tips)
+    for tip in sorted(tips):
+        if repo.ask("cat-file", "-e", tip) is not None:
+            done = _remove_objects(repo, tip)
+            removed, packed = removed + done[0], packed + done[1]
+    (run / _REPLACED).unlink()
+    return removed, packed
 
 
 def _published(repo: Repo, tip: str) -> Iterator[Record]:
@@ -107,10 +125,11 @@ def _own(ref: OwnRef) -> str:
     return "/" + "/".join(ref.name.split("/")[-2:])
 
 
-def _drop_copies(repo: Repo, ref: OwnRef, remotes: dict[str, str]) -> None:
-    """Refs that name the old tip: what we noted when pushing, and our own ref as a fetch brought it back."""
-    names = [f"{TRACKING}{remote}{_own(ref)}" for remote in remotes]
-    names += [f"{_PUSHED}{remote}/{ref.name.removeprefix('refs/')}" for remote in remotes]
+def _drop_copies(repo: Repo, ref: OwnRef, tips: set[str]) -> None:
+    """Refs that name an old tip: what we noted when pushing, and our own ref as a fetch brought it back."""
+    out = repo.run("for-each-ref", "--format=%(refname) %(objectname)", TRACKING, _PUSHED)
+    rows = [line.split(" ") for line in out.splitlines()]
+    names = [name for name, tip in rows if tip in tips and name.endswith(_own(ref))]
     if names:
         repo.run("update-ref", "--stdin", stdin="".join(f"delete {name}\n" for name in names).encode())
     if repo.ask("reflog", "exists", ref.name) is not None:
@@ -118,15 +137,18 @@ def _drop_copies(repo: Repo, ref: OwnRef, remotes: dict[str, str]) -> None:
 
 
 def _remove_objects(repo: Repo, old: str) -> tuple[int, int]:
-    """Delete the loose objects that only the old tip reaches; how many went, and how many lie in packs."""
+    """Delete the loose objects that only the old tip reaches; how many went, and how many lie in packs.
+
+    Commits come last: cut short, the next attempt still finds what they reach.
+    """
     if not repo.run("rev-list", "-n1", old, "--not", "--all", timeout=_SECONDS):
         return 0, 0  # some other ref has it
     # `--not` would not do: between unrelated histories git does not compare trees, and segments that stay are in both.
     walk = ("rev-list", "--objects", "--no-object-names")
     refs = ("--glob=refs/rekal*", "--glob=refs/heads/rekal/*")
-    listed = set(repo.run(*walk, old, timeout=_SECONDS).split()).difference(
-        repo.run(*walk, *refs, timeout=_SECONDS).split()
-    )
+    kept = set(repo.run(*walk, *refs, timeout=_SECONDS).split())
+    # Listed from the tip down; deleted from the leaves up.
+    listed = [oid for oid in reversed(repo.run(*walk, old, timeout=_SECONDS).split()) if oid not in kept]
     folder = Path(repo.run("rev-parse", "--path-format=absolute", "--git-path", "objects").rstrip("\n"))
     removed = 0
     for oid in listed:
@@ -134,7 +156,7 @@ def _remove_objects(repo: Repo, old: str) -> tuple[int, int]:
         if loose.exists():
             loose.unlink()
             removed += 1
-    return removed, len(tree.sizes(repo, sorted(listed))) if listed else 0
+    return removed, len(tree.sizes(repo, listed)) if listed else 0
 
 
 def replace_on(repo: Repo, run: Path, ref: OwnRef, remote: str, seconds: float) -> str:

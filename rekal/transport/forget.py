@@ -25,7 +25,7 @@ from rekal.store.locks import exclusive
 from rekal.store.reads import session_ids
 from rekal.store.targets import Doomed, Match
 from rekal.transport import outbox
-from rekal.transport.erase import Unpublished, holds, unpublish
+from rekal.transport.erase import Unpublished, clear, holds, unpublish
 from rekal.transport.refs import Namespace, OwnRef, own_ref, tip_of
 
 _WAIT = 60.0
@@ -158,8 +158,8 @@ def forget(place: Place, request: Request) -> Forgot:
             (layout.run / _UNFINISHED).touch()
             others = _others(ledger, what)
             with ledger.transaction():
+                targets.clear_local(ledger.con, mention, what.needles)  # which name the sessions, too
                 erased = erase(ledger.con, what.targets)
-                targets.clear_local(ledger.con, mention, erased.touched)
                 act = acts.record_act(ledger, what.targets, request.kinds, place.repo.author().name)
             acts.note_undo(layout.run, act, erased.touched, erased.commits)
         return Forgot(act, erased, cleared, others, _finish(place))
@@ -199,6 +199,8 @@ def _finish(place: Place) -> Unpublished:
             sent = outbox.sent(ledger).marks
             marks = [("tombstone", stone.target) for stone in stones]
             outbox.mark(ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or "")
+    else:
+        clear(place.repo, layout.run, ref)  # cut short after the ref was replaced
     (layout.run / _UNFINISHED).unlink(missing_ok=True)
     return done
 

@@ -125,7 +125,8 @@ def test_what_is_forgotten_is_in_no_file_and_no_loose_object(rekal: Rekal, remot
         with rekal.layout.log.open("a") as log:
             log.write(f"could not read: In {kind}.py note the {secret}.\n")
     rekal("_worker")
-    rekal("recall", *found.values())
+    for kind, secret in found.items():  # waits in the spool
+        rekal("recall", f"{kind}.py note the {secret}")
     for kind, secret in found.items():
         assert len(where(rekal, secret)) > 3
         ran = rekal("forget", "--yes", *words(rekal, kind))
