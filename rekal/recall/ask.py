@@ -29,6 +29,12 @@ KNOWLEDGE_COVERAGE = 0.75
 _FEWEST_TERMS = 2
 
 
+# In so small a store no word is rare and no session long, which is what the weights of the gate go by. There a question
+# whose every word stands together in a turn and its neighbours is answered.
+SMALL_STORE = 300  # turns
+_ALL = 0.99
+
+
 class Options(msgspec.Struct, frozen=True):
     """How to answer. ``strictness`` 0 to 1, ``budget`` in tokens, ``limit`` in sessions."""
 
@@ -75,6 +81,8 @@ def recall(
         return msgspec.structs.replace(_refused(seen, ruling), features=features)
     numbers = shown_sessions(reader, seen, options.limit)
     sessions = hits(reader, seen, numbers, options.budget)
+    if not sessions:
+        return msgspec.structs.replace(_refused(seen, ruling), features=features)
     support = round(ruling.support.total, 2)
     missing = _uncovered(asked, sessions)
     return Answer("INJECT", "", support, question, sessions, missing, [], FOUND, features, known)
@@ -84,9 +92,11 @@ def _rule(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: 
     gate = weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
     present = presence(seen.found, seen.covered, is_stranger(seen))
     floor = cut(gate, strictness)
-    support = judge(gate, present)
+    least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
+    support = judge(gate, present, least=least)
     if support.total >= floor:  # reading texts for the second gate pays only when the first is open
-        support = judge(gate, present, person_margins(reader, seen, meaning), anchor_ratio(reader, seen))
+        belongs = person_margins(reader, seen, meaning), anchor_ratio(reader, seen)
+        support = judge(gate, present, *belongs, least=least)
     return Ruling(support, floor, present)
 
 
@@ -117,7 +127,7 @@ def _knows(question: str, known: list[Passage]) -> Answer:
 
 def _refused(seen: Look, ruling: Ruling) -> Answer:
     """Silence, and what was found instead when it belongs to somebody or something else."""
-    mismatch = ruling.support.presence >= ruling.cut
+    mismatch = ruling.support.presence >= ruling.cut > ruling.support.total
     reason: Reason = "anchor_mismatch" if mismatch else "below_gate"
     answer = _silence(seen.question.text, reason, ruling.support.total)
     known = {t for t, k in zip(seen.lexical.postings.terms, seen.lexical.postings.known, strict=True) if k}

@@ -96,12 +96,14 @@ def judge(
     present: Mapping[str, float],
     person: Mapping[str, float] | None = None,
     anchor_ratio: float | None = None,
+    *,
+    least: float = 0.0,
 ) -> Support:
     """Support from :func:`rekal.recall.evidence.presence`, :func:`rekal.recall.ownership.margins` and the lowest
-    :func:`rekal.recall.ownership.anchored`; None for what the question does not have.
+    :func:`rekal.recall.ownership.anchored`; None for what the question does not have. Presence is ``least`` or more.
     """
     return Support(
-        presence=gate.presence.probability(present),
+        presence=max(least, gate.presence.probability(present)),
         consistency=1.0 if person is None else gate.consistency.probability(person),
         anchors=1.0 if anchor_ratio is None else gate.anchors.probability({"ratio": anchor_ratio}),
     )
