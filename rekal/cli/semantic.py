@@ -35,19 +35,15 @@ def off(error: RekalError) -> Semantic:
 
 
 def semantic(app: App, kept: Kept) -> Semantic:
-    """Vectors and model for the index in use. The model is not opened while there is nothing to compare with."""
+    """Vectors for the index in use, and the model, which is opened when a question needs it."""
     try:
         path = vectors_of(app)
         if path is None:
             return Semantic("semantic: warming 0 %")
         dense = kept.dense(app.layout.index, path)
-        embedder = kept.embedder(app.config.embed, app.env.get(KEY))
     except (EngineError, StoreDamaged) as error:
         return off(error)
-    if embedder.model_id != dense.model_id:
-        return Semantic("semantic: warming 0 %")  # the file at this model's path is another one since
     share = dense.share
     # Rounded down: 100 % means all.
-    return Semantic(
-        "semantic: on" if share == 1.0 else f"semantic: warming {int(share * 100)} %", Meaning(dense, embedder)
-    )
+    note = "semantic: on" if share == 1.0 else f"semantic: warming {int(share * 100)} %"
+    return Semantic(note, Meaning(dense, lambda: kept.embedder(app.config.embed, app.env.get(KEY))))

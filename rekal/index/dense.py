@@ -6,6 +6,7 @@ and miss some.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import msgspec
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rekal.embed.base import Embedder, Vectors
+from rekal.errors import EngineError
 from rekal.index.reader import IndexReader, Ints
 from rekal.index.vectors import VectorFile
 
@@ -82,11 +84,19 @@ class Nearness(msgspec.Struct, frozen=True):
     centroid: Floats
 
 
-class Meaning(msgspec.Struct, frozen=True):
-    """Vectors of an index with the model that made them."""
+class Meaning:
+    """Vectors of an index with the model that made them. The model is opened when a question first needs it."""
 
-    dense: Dense
-    embedder: Embedder
+    def __init__(self, dense: Dense, opener: Callable[[], Embedder]) -> None:
+        self.dense, self._opener = dense, opener
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The model. EngineError when it cannot be opened, or is not the one that the vectors are of."""
+        found = self._opener()
+        if found.model_id != self.dense.model_id:
+            raise EngineError("the vectors are of another model")
+        return found
 
     def near(self, question: str) -> Nearness:
         """How near everything is to ``question``, filtered by nothing. EngineError."""

@@ -87,6 +87,27 @@ def test_without_a_model_recall_goes_by_keywords_and_says_so(
     assert rekal("status", "--json").json["vectors"] is None
 
 
+def test_the_model_is_not_opened_for_a_question_that_asks_nothing(
+    rekal: Rekal, embedder: FakeEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(rekal, "one", "the retry queue must live in postgres")
+    rekal("_worker")
+
+    def fails(chosen: object, api_key: object) -> None:
+        raise EngineError("the model broke")
+
+    monkeypatch.setattr("rekal.embed.open.open_chosen", fails)
+    assert "semantic: on" in rekal("recall", "yes do it").out
+    assert "semantic: off (the model broke)" in first_line(rekal)
+
+
+def test_vectors_of_another_model_are_not_compared(rekal: Rekal, embedder: FakeEmbedder) -> None:
+    talk(rekal, "one", "the retry queue must live in postgres")
+    rekal("_worker")
+    embedder.model_id = "another"
+    assert "semantic: off (the vectors are of another model)" in first_line(rekal)
+
+
 def test_a_damaged_file_of_vectors_is_named(rekal: Rekal, embedder: FakeEmbedder) -> None:
     talk(rekal, "one", "the retry queue must live in postgres")
     rekal("_worker")
