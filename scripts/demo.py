@@ -67,6 +67,7 @@ class Runner:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "XDG_", "CLAUDE_", "REKAL_"))}
         self.env = kept | {"HOME": str(home), "USERPROFILE": str(home), "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
+        self.env["RECALL_DAEMON"] = "off"  # nothing outlives the demo
 
     def __call__(self, *command: str, ok: tuple[int, ...] = (0,), quiet: bool = False) -> str:
         done = subprocess.run(
