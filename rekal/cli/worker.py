@@ -41,7 +41,7 @@ def command() -> None:
         note_unsent(app, captured)
         if since is not None:
             finished(app.layout.run)
-        finish_forgetting(app)
+        _finish_forgetting(app)
         gone = _receive(app)
         refresh_index(app, full=gone)
         fill_in_background(app, log)
@@ -55,6 +55,14 @@ def _repair_hooks(app: App) -> None:
     try:
         if repair(app.repo, executable()):
             log(app, "hooks that another program wrote over were put back")
+    except RekalError as error:
+        log(app, str(error))
+
+
+def _finish_forgetting(app: App) -> None:
+    """What an interrupted forgetting left; trouble with it keeps the index from nothing."""
+    try:
+        finish_forgetting(app)
     except RekalError as error:
         log(app, str(error))
 

@@ -144,7 +144,7 @@ def _remove_objects(repo: Repo, old: str) -> tuple[int, int]:
     if not repo.run("rev-list", "-n1", old, "--not", "--all", timeout=_SECONDS):
         return 0, 0  # some other ref has it
     # `--not` would not do: between unrelated histories git does not compare trees, and segments that stay are in both.
-    walk = ("rev-list", "--objects", "--no-object-names")
+    walk = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
     refs = ("--glob=refs/rekal*", "--glob=refs/heads/rekal/*")
     kept = set(repo.run(*walk, *refs, timeout=_SECONDS).split())
     # Listed from the tip down; deleted from the leaves up.
