@@ -123,7 +123,8 @@ class _Outbound:
     def _parts(self, r: SessionRange) -> Iterator[Session]:
         for first, last in self._sent.gaps(r):
             session = reads.session(self._ledger.con, r.session_id, first, last)
-            if session is not None and (session.turns or session.tool_calls):
+            # A commit of a teammate's that was rewritten here carries the teammate's sessions: theirs to send.
+            if session is not None and session.origin == LOCAL and (session.turns or session.tool_calls):
                 yield session
 
     def _send(self, session: Session) -> None:
