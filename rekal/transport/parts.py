@@ -7,7 +7,6 @@ from itertools import accumulate, chain
 from typing import get_args
 
 import msgspec
-import numpy as np
 
 from rekal.model import Edit, Outcome, Role, ToolCall, Turn
 from rekal.transport.columns import ColumnReader, ColumnWriter, present, to_micros, to_time
@@ -185,6 +184,8 @@ def _unpack_calls(columns: ColumnReader, uids: list[str], sizes: _Sizes, turns: 
 
 
 def _hashes(blob: bytes) -> list[int]:
+    import numpy as np  # reading only: a push must not pay for it
+
     whole = np.zeros((len(blob) // HASH_BYTES, 8), dtype=np.uint8)
     whole[:, 8 - HASH_BYTES :] = np.frombuffer(blob, dtype=np.uint8).reshape(-1, HASH_BYTES)
     values: list[int] = (whole.view(">u8").ravel() << np.uint64(_DROPPED_BITS)).tolist()

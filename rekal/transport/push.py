@@ -22,7 +22,7 @@ from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive
 from rekal.transport import export, leases, outbox
 from rekal.transport.export import Outgoing
-from rekal.transport.merged import find_mainline
+from rekal.transport.merged import Mainline, find_mainline
 from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
 from rekal.transport.segment import encode
 
@@ -102,17 +102,15 @@ def push(
             outgoing = export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber)
             ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
         published, size = _publish(sender.repo, ref, outgoing)
-        with (
-            exclusive(sender.layout.lock, wait=seconds, purpose="marking what left"),
-            open_ledger(sender.layout.data, read_only=False, wait=seconds) as ledger,
-            ledger.transaction(),
-        ):
-            export.remember_verdicts(ledger, mainline, outgoing.verdicts)
-            if published:
-                outbox.mark(ledger, outgoing.marks, published.tip)
-        sent = _send(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
-        if sent:
-            _record(sender, ref, to, outgoing, size)
+        sent, failed = False, None
+        try:
+            sent = _send(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
+        except GitError as error:
+            failed = error
+        tip = published.tip if published else ""
+        _remember(sender, mainline, outgoing, tip, _entry(sender, ref, to, outgoing, size) if sent else None)
+    if failed:
+        raise failed
     notes = [published.note] if published and published.note else []
     left = bool(outgoing.held)
     if not left:
@@ -150,16 +148,29 @@ def _seen(ref: OwnRef, to: Destination) -> str:
     return f"refs/rekal-pushed/{to.name}/{ref.name.removeprefix('refs/')}"
 
 
-def _record(sender: Sender, ref: OwnRef, to: Destination, outgoing: Outgoing, size: int) -> None:
+def _entry(sender: Sender, ref: OwnRef, to: Destination, outgoing: Outgoing, size: int) -> outbox.Push:
     tip = tip_of(sender.repo, ref.name) or ""
-    now = datetime.now(UTC)
-    entry = outbox.Push(ref.name, tip, to.name, to.url, now, len(outgoing.checkpoints), len(outgoing.sessions), size)
+    counts = len(outgoing.checkpoints), len(outgoing.sessions)
+    return outbox.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
+
+
+def _remember(
+    sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: outbox.Push | None
+) -> None:
+    """What left in one transaction: opening the store costs more than everything written here.
+
+    A crash before it repeats the publish, which makes the same bytes and therefore nothing new.
+    """
     with (
-        exclusive(sender.layout.lock, wait=30.0, purpose="recording a push"),
+        exclusive(sender.layout.lock, wait=30.0, purpose="noting what left"),
         open_ledger(sender.layout.data, read_only=False, wait=30.0) as ledger,
         ledger.transaction(),
     ):
-        outbox.record_push(ledger, entry)
+        export.remember_verdicts(ledger, mainline, outgoing.verdicts)
+        if tip:
+            outbox.mark(ledger, outgoing.marks, tip)
+        if push:
+            outbox.record_push(ledger, push)
 
 
 def parse_pushed(lines: Sequence[str]) -> dict[str, str]:

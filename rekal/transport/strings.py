@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import uuid
 
-import numpy as np
-
 from rekal import ids
 from rekal.transport.limits import MAX_NAME, Damaged, Reason
 
@@ -14,8 +12,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _TO_BASE32 = str.maketrans("0123456789abcdefghjkmnpqrstvwxyz", "0123456789abcdefghijklmnopqrstuv")
-_DIGITS = np.frombuffer(b"0123456789abcdefghjkmnpqrstvwxyz", np.uint8)
-_PLACES = np.array((16, 8, 4, 2, 1), np.uint8)
+_DIGITS = b"0123456789abcdefghjkmnpqrstvwxyz"
 _AT_ONCE = 1 << 14
 _ID = re.compile("[0-7][0-9a-hjkmnp-tv-z]{25}")
 _HEX = re.compile("(?:[0-9a-f]{2}){4,64}")
@@ -61,12 +58,15 @@ def unpack_id(data: bytes) -> str:
 
 def unpack_ids(run: bytes) -> list[str]:
     """Many ids at once, 16 bytes each: a received turn has one, and one by one they were a fifth of a receipt."""
+    import numpy as np  # reading only: a push must not pay for it
+
+    digits, places = np.frombuffer(_DIGITS, np.uint8), np.array((16, 8, 4, 2, 1), np.uint8)
     out: list[str] = []
     for at in range(0, len(run), 16 * _AT_ONCE):
         rows = np.frombuffer(run[at : at + 16 * _AT_ONCE], np.uint8).reshape(-1, 16)
         # 26 digits of five bits are 130 bits: two more than there are.
         bits = np.pad(np.unpackbits(rows, axis=1), ((0, 0), (2, 0))).reshape(-1, ids.ID_LENGTH, 5)
-        text = _DIGITS[bits @ _PLACES].tobytes().decode("ascii")
+        text = digits[bits @ places].tobytes().decode("ascii")
         out += [text[start : start + ids.ID_LENGTH] for start in range(0, len(text), ids.ID_LENGTH)]
     return out
 
