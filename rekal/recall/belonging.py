@@ -119,7 +119,7 @@ def anchor_ratio(reader: IndexReader, look: Look) -> float | None:
     places = np.unique(np.concatenate([np.argsort(-look.lexical.turns, kind="stable")[:_TURNS_READ], *holders]))
     places = places[look.lexical.turns[places] > 0]
     near = np.unique(np.clip(np.concatenate([places - 1, places, places + 1]), 0, len(look.turns) - 1))
-    passages = [piece for talk in _talks(reader, look, near) for piece in _cut(talk)]
+    passages = [piece for talk in _talks(reader, look, near) for piece in cut_passages(talk)]
     present = _counts(look, passages)[0] > 0
     ratios = []
     for slot in slots:
@@ -148,7 +148,7 @@ def _talks(reader: IndexReader, look: Look, places: Ints) -> list[str]:
     return ["\n\n".join(talk) for talk in talks]
 
 
-def _cut(said: str) -> Iterator[str]:
+def cut_passages(said: str) -> Iterator[str]:
     """Paragraphs and sentences, joined up to :data:`PASSAGE` characters."""
     passage = ""
     for piece in _BREAK.split(said):

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from stores import Lexicon
 
+from rekal.recall.belonging import SLOTS, cut_passages
 from rekal.recall.ownership import anchored
 from rekal.recall.question import Anchor, AnchorKind, Question, anchor_kind, core
-
-SIZE = 800  # characters
-_BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[A-Z])|\n")
-SLOTS: tuple[AnchorKind, ...] = ("path", "symbol", "number", "acronym", "name")
-
-
-def cut(text: str) -> Iterator[str]:
-    """Paragraphs and sentences, joined up to ``SIZE`` characters."""
-    passage = ""
-    for piece in _BREAK.split(text):
-        if passage and len(passage) + len(piece) > SIZE:
-            yield passage
-            passage = piece
-        else:
-            passage = f"{passage} {piece}" if passage else piece
-    if passage.strip():
-        yield passage
 
 
 class Passages:
     """Passages by term, and the words of them that have the shape of an anchor."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        passages = [passage for text in texts for passage in cut(text)] or ["-"]
+        passages = [passage for text in texts for passage in cut_passages(text)] or ["-"]
         self.lexicon = Lexicon(passages)
         seen: dict[AnchorKind, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for passage in passages:

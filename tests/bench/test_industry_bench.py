@@ -16,10 +16,11 @@ from fit import auroc, fit_logistic, silence_at  # noqa: E402
 from locomo import evidence, left_out, renamed  # noqa: E402
 from measures import bootstrap, ranks, separation, verdicts  # noqa: E402
 from models import out_of_fold  # noqa: E402
-from passages import Passages, cut, lowest_ratio, slot_swap  # noqa: E402
+from passages import Passages, lowest_ratio, slot_swap  # noqa: E402
 from rows import NOT_FOUND, Row, rank_of  # noqa: E402
 from stores import Lexicon, Store, is_stranger  # noqa: E402
 
+from rekal.recall.belonging import cut_passages  # noqa: E402
 from rekal.recall.gate import Gate, Logistic  # noqa: E402
 from rekal.recall.question import understand  # noqa: E402
 
@@ -140,7 +141,7 @@ def test_a_store_finds_its_session() -> None:
 
 def test_passages_and_exchanged_anchors() -> None:
     text = "Set RETRY_LIMIT to 5 for uploads. Uploads retry slowly.\n\nSet CACHE_SIZE to 9 for thumbnails."
-    assert [len(piece) <= 800 for piece in cut("word. Word. " * 300)].count(False) == 0
+    assert [len(piece) <= 800 for piece in cut_passages("word. Word. " * 300)].count(False) == 0
     passages = Passages([text] * 2 + ["CACHE_SIZE is read at startup, RETRY_LIMIT is not.\n\n" + "filler " * 200])
     question = understand("what was RETRY_LIMIT for uploads set to")
     assert lowest_ratio(passages, question) == 1.0
