@@ -38,7 +38,7 @@ def provenance(name: SetName, data: Path) -> dict[str, Any]:
     return {
         "data_sha256": {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files},
         "model": f"{DEFAULT.name} {DEFAULT.sha256}",
-        "packages": {p: importlib.metadata.version(p) for p in ("numpy", "scipy", "snowballstemmer", "xllamacpp")},
+        "packages": {p: importlib.metadata.version(p) for p in ("numpy", "scipy", "PyStemmer", "xllamacpp")},
         "inject_recall_asked": INJECT_RECALL,
     }
 
