@@ -34,7 +34,8 @@ check: $(STAMP)  ## Style, types, walls between rooms, fresh docs
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 0 tests/house
 
-bench: $(STAMP)  ## Speed and size, as ratios
+bench: $(STAMP)  ## Speed and size, as ratios; compiled first, as pip compiles what it installs
+	$(BIN)/python -m compileall -q rekal
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 soak: $(STAMP)  ## Long-running tests: kill anywhere, many processes, fuzzing
