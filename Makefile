@@ -36,7 +36,8 @@ check: $(STAMP)  ## Style, types, walls between rooms, fresh docs
 
 bench: $(STAMP)  ## Speed and size, as ratios; compiled first, as pip compiles what it installs
 	$(BIN)/python -m compileall -q rekal
-	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/bench_*.py; do \
+		echo "== $$script"; $(BIN)/python -m benchmarks.$$(basename $$script .py) || exit 1; done
 
 soak: $(STAMP)  ## Long-running tests: kill anywhere, many processes, fuzzing
 	$(BIN)/python -m pytest -n 0 -m soak --timeout 3600
