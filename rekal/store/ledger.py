@@ -126,6 +126,12 @@ class Ledger:
         """Remember that one commit became another; False when that was known."""
         known = "SELECT 1 FROM rewrites WHERE old_sha = ? AND new_sha = ? LIMIT 1"
         if self._exists(known, rewrite.old_sha, rewrite.new_sha):
+            # Found by patch-id while git was still rewriting; git's own word on how it came about is the better one.
+            if rewrite.how in ("amend", "rebase"):
+                self.con.execute(
+                    "UPDATE rewrites SET how = ? WHERE old_sha = ? AND new_sha = ? AND how = 'patch-id'",
+                    [rewrite.how, rewrite.old_sha, rewrite.new_sha],
+                )
             return False
         insert(self.con, "rewrites", [(rewrite.old_sha, rewrite.new_sha, rewrite.how, naive(self.now), self.pos)])
         return True

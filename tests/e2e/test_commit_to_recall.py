@@ -120,12 +120,23 @@ def _waits_for(pid: int, lock: Path) -> bool:
     return any(os.path.realpath(file) == str(lock) for file in open_files.iterdir())
 
 
+def _interruptible() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc to see what a process waits for")
 def test_an_interruption_is_said_to_be_one(live: Live, home: Path) -> None:
     """Interrupted while it waits for the store: exit 130, one line, and the next capture does the work."""
     native = worked(home, live.root, "one")
     with exclusive(live.layout.lock, wait=5, purpose="a test"):
-        command = subprocess.Popen([REKAL, "checkpoint"], cwd=live.root, stderr=subprocess.PIPE, text=True)
+        command = subprocess.Popen(
+            [REKAL, "checkpoint"],
+            cwd=live.root,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Tests started in the background of a shell inherit an ignored SIGINT, and so would this.
+            preexec_fn=_interruptible,
+        )
         until(lambda: _waits_for(command.pid, live.layout.lock), lambda: "never came to the lock")
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=60)

@@ -11,7 +11,7 @@ import pytest
 
 from rekal import ids
 from rekal.errors import NotInitialised, StoreBusy, StoreDamaged, StoreTooNew
-from rekal.model import Checkpoint, Edit, FileChange, Session, SessionRange, Tombstone, ToolCall, Turn
+from rekal.model import Checkpoint, Edit, FileChange, Rewrite, Session, SessionRange, Tombstone, ToolCall, Turn
 from rekal.store import reads
 from rekal.store.ledger import Ledger, open_ledger, quarantine
 
@@ -150,6 +150,14 @@ def test_checkpoints_come_back_as_they_went_in(path: Path) -> None:
         assert reads.checkpoints(ledger.con) == [checkpoint]
         assert ledger.add_checkpoint(more)
         assert [r.session_id for r in reads.checkpoints(ledger.con)[0].sessions] == ["s1", "s2"]
+
+
+def test_gits_word_on_a_rewrite_replaces_what_was_found_by_patch_id(path: Path) -> None:
+    with open_ledger(path, read_only=False) as ledger, ledger.transaction():
+        assert ledger.add_rewrite(Rewrite("a", "b", "patch-id"))
+        assert not ledger.add_rewrite(Rewrite("a", "b", "rebase"))
+        assert not ledger.add_rewrite(Rewrite("a", "b", "patch-id"))
+        assert ledger.con.execute("SELECT how FROM rewrites").fetchall() == [("rebase",)]
 
 
 def test_a_newer_store_is_refused_by_both_versions_names(path: Path) -> None:
