@@ -98,7 +98,7 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
         coverage=_coverage(app, ledger, waiting),
         sources=summary(ledger.con),
         hooks=_hooks(app),
-        problems=_problems(app, covered is None, broken),
+        problems=_problems(app, covered is None and turns > 0, broken),
     )
 
 
@@ -142,11 +142,11 @@ def _hooks(app: App) -> list[str]:
     return [f"{hook.name}: {hook.status}" for hook in state(app.repo, executable())]
 
 
-def _problems(app: App, no_index: bool, broken_events: int) -> list[str]:
+def _problems(app: App, lacks_index: bool, broken_events: int) -> list[str]:
     problems = list(app.settings.warnings)
     if broken_events:
         problems.append(f"{broken_events} unreadable events lie in {app.layout.spool / 'broken'}")
-    if no_index:
+    if lacks_index:
         problems.append("there is no index: run `rekal index`")
     if app.layout.log.exists():
         last = app.layout.log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
@@ -161,7 +161,8 @@ def _print(a: StatusAnswer) -> None:
     click.echo(f"commits    {done}")
     for reason, count in a.coverage.reasons.items():
         click.echo(f"           {count}: {reason}")
-    behind = {-1: "missing", 0: "current"}.get(a.index_behind, f"{a.index_behind} captures behind")
+    missing = "missing" if a.turns else "nothing to index yet"
+    behind = {-1: missing, 0: "current"}.get(a.index_behind, f"{a.index_behind} captures behind")
     click.echo(f"index      {behind}")
     click.echo(f"vectors    {f'{a.vectors.done:,} of {a.vectors.total:,}' if a.vectors else 'off'}")
     click.echo(f"disk       data.db {a.data_bytes / 1e6:.1f} MB, index.db {a.index_bytes / 1e6:.1f} MB")

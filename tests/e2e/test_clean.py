@@ -29,6 +29,12 @@ def test_init_then_clean_is_byte_identical(repo: Path, home: Path) -> None:
     assert live.git("status", "--porcelain=v2", "--branch") == status
 
 
+def test_a_store_that_is_still_empty_is_no_problem(live: Live) -> None:
+    status = live("status").out
+    assert "nothing to index yet" in status
+    assert "!" not in status
+
+
 def test_clean_after_work_leaves_only_the_work(live: Live, home: Path) -> None:
     worked(home, live.root, "one")
     live.commit("Add the queue")
