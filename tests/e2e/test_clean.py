@@ -30,6 +30,7 @@ def test_init_then_clean_is_byte_identical(repo: Path, home: Path) -> None:
 
 
 def test_a_store_that_is_still_empty_is_no_problem(live: Live) -> None:
+    live.layout.index.unlink(missing_ok=True)
     status = live("status").out
     assert "nothing to index yet" in status
     assert "!" not in status
