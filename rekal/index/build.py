@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 import msgspec
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
@@ -26,6 +25,7 @@ from rekal.index.text import analysis_id
 from rekal.index.vectors import write_chunks
 from rekal.index.writer import Doc, Writer, remove_docs
 from rekal.store.connect import Connection, connect, translated
+from rekal.store.engine import duckdb
 from rekal.store.ledger import Ledger
 
 _BATCH = 4096

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
-
 from rekal.errors import StoreDamaged
 from rekal.git import Repo
 from rekal.index import schema
 from rekal.index.text import analysis_id
 from rekal.store.connect import Connection, translated
+from rekal.store.engine import duckdb
 from rekal.store.ledger import Ledger
 
 KNOWLEDGE = "knowledge"

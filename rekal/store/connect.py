@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
-
 from rekal.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
+from rekal.store.engine import duckdb
 
 Connection = duckdb.DuckDBPyConnection
 

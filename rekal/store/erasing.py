@@ -9,12 +9,12 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-import duckdb
 import msgspec
 
 from rekal.errors import StoreUnwritable
 from rekal.ids import content_hash
 from rekal.store.connect import Connection, translated
+from rekal.store.engine import duckdb
 from rekal.store.forgotten import is_hash, words_id
 
 BLOCK_SIZE = 16384

@@ -21,6 +21,7 @@ from rekal.store import migrations
 from rekal.store.append import Appended, append_sessions
 from rekal.store.columns import insert, naive
 from rekal.store.connect import Connection, connect, translated
+from rekal.store.engine import duckdb
 from rekal.store.forgotten import forgotten_among, words_id
 
 # Measured: adding 40 turns to 14,000 takes 55 ms and 32 KB with these, 130 ms and 256 KB with DuckDB's default.
@@ -61,8 +62,6 @@ class Ledger:
 
     def _roll_back(self) -> None:
         # A failed COMMIT or a fatal error has already ended the transaction.
-        import duckdb
-
         try:
             self.con.execute("ROLLBACK")
         except duckdb.Error:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-import duckdb
-
 from rekal import ids
 from rekal.errors import StoreTooNew
 from rekal.store import schema
+from rekal.store.engine import duckdb
 
 Migration = Callable[[duckdb.DuckDBPyConnection], None]
 

@@ -7,11 +7,11 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import duckdb
 import msgspec
 
 from rekal.errors import NotInitialised, UsageError
 from rekal.store.connect import connect, translated
+from rekal.store.engine import duckdb
 
 Value = str | int | float | bool | None
 
