@@ -9,7 +9,7 @@ import msgspec
 
 from rekal.cli.app import here
 from rekal.cli.output import emit_json, json_option, minute, one_line, short
-from rekal.errors import FOUND, NOTHING_FOUND
+from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.store.columns import aware
 from rekal.store.ledger import Ledger, open_ledger
 
@@ -44,6 +44,8 @@ class FindAnswer(msgspec.Struct, frozen=True):
 @json_option
 def command(text: str, role: str | None, as_json: bool) -> int:
     """Every turn that contains TEXT literally, whatever its case. Complete, never cut."""
+    if not text:
+        raise UsageError("there is no text to look for", 'give one: rekal find "SKIP LOCKED"')
     app = here()
     with open_ledger(app.layout.data, read_only=True) as ledger:
         turns = _mentions(ledger, text, role)

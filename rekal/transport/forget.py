@@ -112,10 +112,10 @@ def _named(con: Connection, name: str) -> Doomed:
     prefix, turn, number = name.partition("#")
     sessions = session_ids(con, prefix) if prefix else []
     memories = targets.memory_ids(con, prefix) if prefix and not turn else []
-    if len(sessions) + len(memories) != 1:
-        raise UsageError(
-            f"{name} names {len(sessions) + len(memories) or 'no'} sessions or memories", "give more of the id"
-        )
+    if not sessions and not memories:
+        raise UsageError(f"{name} names nothing that is stored", "`rekal log` and `rekal find` print ids")
+    if len(sessions) + len(memories) > 1:
+        raise UsageError(f"{name} names {len(sessions) + len(memories)} sessions or memories", "give more of the id")
     if memories:
         return targets.of_memory(con, memories[0])
     if not turn:

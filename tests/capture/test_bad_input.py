@@ -83,6 +83,8 @@ def test_a_detached_head(rekal: Rekal) -> None:
         (("recall", "--actor", "robot", QUESTION), "robot"),
         (("recall", "why\0now"), "NUL"),
         (("find", "que\0ue"), "NUL"),
+        (("find", ""), "no text"),
+        (("forget", "nothere", "--yes"), "nothere"),
         (("show", "a\0b"), "NUL"),
         (("log", "--file", "a\0b"), "NUL"),
         (("query", "DROP TABLE turns"), "SELECT"),
