@@ -14,10 +14,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import duckdb
-
 from rekal.capture import sweep
 from rekal.cli.main import run
+from rekal.store.engine import duckdb
 
 _steps = itertools.count(1)
 _last = 0
