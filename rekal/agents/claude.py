@@ -14,10 +14,11 @@ from rekal.agents.claude_places import is_sub_agent, session_above, sources
 from rekal.agents.claude_records import Conversation
 from rekal.agents.claude_thread import AGENT, Thread, string
 from rekal.agents.jsonl import Reader, Record, fingerprint
+from rekal.agents.pattern import pattern
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
+_UUID = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
 _SNIFFED_LINES = 20
 

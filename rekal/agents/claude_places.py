@@ -7,14 +7,14 @@ names only narrow the search.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from rekal.agents.base import Source, Where
+from rekal.agents.pattern import pattern
 
 _LONGEST = 200
-_OTHER = re.compile(r"[^A-Za-z0-9]")
+_OTHER = pattern(r"[^A-Za-z0-9]")
 _NOT_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
 
 

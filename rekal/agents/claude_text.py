@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from rekal.agents.jsonl import clean
+from rekal.agents.pattern import pattern
 
-_INJECTED = re.compile(r"(?ms)^[ \t]*<rekal-memory\b.*?</rekal-memory>[ \t]*(?:\n|\Z)")
-_REMINDER = re.compile(r"(?s)<system-reminder>.*?(?:</system-reminder>\s*|\Z)")
+_INJECTED = pattern(r"(?ms)^[ \t]*<rekal-memory\b.*?</rekal-memory>[ \t]*(?:\n|\Z)")
+_REMINDER = pattern(r"(?s)<system-reminder>.*?(?:</system-reminder>\s*|\Z)")
 _SPOKEN_TAGS = ("command-args", "bash-input")
 _MACHINE_TAGS = (
     "local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr",
     "command-name", "command-message", "command-contents", "task-notification", "agent-notification",
     "teammate-message", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook",
 )  # fmt: skip
-_WRAPPER = re.compile(
-    rf"(?s)\s*<(?P<tag>{'|'.join(_SPOKEN_TAGS + _MACHINE_TAGS)})\b[^>]*>(?P<body>.*?)(?:</(?P=tag)>|\Z)"
-)
-_INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]")
-_BARE_COMMAND = re.compile(r"/[\w:.-]+\Z")
+_WRAPPER = pattern(rf"(?s)\s*<(?P<tag>{'|'.join(_SPOKEN_TAGS + _MACHINE_TAGS)})\b[^>]*>(?P<body>.*?)(?:</(?P=tag)>|\Z)")
+_INTERRUPTED = pattern(r"\s*\[Request interrupted by user[^\]\n]*\]")
+_BARE_COMMAND = pattern(r"/[\w:.-]+\Z")
 _MACHINE_OPENINGS = (
     "Base directory for this skill:",
     "Caveat: The messages below",

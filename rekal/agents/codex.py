@@ -10,34 +10,32 @@ from __future__ import annotations
 import mmap
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-import zstandard
-
 from rekal.agents.base import Parsed, Resume, Source, Where, refused
 from rekal.agents.codex_rollout import Rollout, UserText
 from rekal.agents.fields import dig, mapping, number, objects, read_object, text
 from rekal.agents.jsonl import Reader, Record, fingerprint
+from rekal.agents.pattern import pattern
 from rekal.agents.when import parse_time
 from rekal.errors import SourceError
 from rekal.model import Actor, Transcript
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_TYPED = re.compile(rb'"type"\s*:\s*"user_message"')
-_COMPLETED = re.compile(rb'"type"\s*:\s*"UserMessage"')
-_DOCUMENT = re.compile(rb'^\s*\{\s*"session"\s*:\s*\{[^{}]*"(?:instructions|timestamp)"')
-_ENVELOPE = re.compile(
+_UUID = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_TYPED = pattern(rb'"type"\s*:\s*"user_message"')
+_COMPLETED = pattern(rb'"type"\s*:\s*"UserMessage"')
+_DOCUMENT = pattern(rb'^\s*\{\s*"session"\s*:\s*\{[^{}]*"(?:instructions|timestamp)"')
+_ENVELOPE = pattern(
     rb'^\{(?=[^{}]*"timestamp"\s*:)(?=[^{}]*"type"\s*:\s*'
     rb'"(?:session_meta|response_item|event_msg|turn_context|compacted)")[^{}]*"payload"\s*:\s*\{'
     rb'|^\{\s*"payload"\s*:\s*\{.*"type"\s*:\s*"(?:session_meta|response_item|event_msg)"\s*\}\r?$',
     re.MULTILINE,
 )
-_BARE = re.compile(rb'^\{"id"\s*:\s*"[^"]+",\s*"timestamp"\s*:\s*"[^"]+",\s*"instructions"\s*:')
+_BARE = pattern(rb'^\{"id"\s*:\s*"[^"]+",\s*"timestamp"\s*:\s*"[^"]+",\s*"instructions"\s*:')
 _HEAD_RECORDS = 20
 
 
@@ -79,6 +77,8 @@ class Codex:
     def sniff(self, head: bytes) -> bool:
         """Whether ``head`` starts a roll-out, compressed or not."""
         if head.startswith(_ZSTD):
+            import zstandard  # as below: few roll-outs are compressed
+
             try:
                 head = zstandard.ZstdDecompressor().decompressobj().decompress(head)
             except zstandard.ZstdError:
@@ -120,6 +120,10 @@ def _parse_document(path: Path, titles: Path) -> Parsed:
 
 def _parse_compressed(path: Path, file: BinaryIO, titles: Path) -> Parsed:
     """Read a compressed roll-out whole: places in it are those of the plain file, so its ids are the same."""
+    import tempfile
+
+    import zstandard
+
     with tempfile.TemporaryDirectory(prefix="rekal-") as folder:
         plain = Path(folder, "rollout.jsonl")
         with plain.open("wb") as unpacked:

@@ -13,16 +13,17 @@ import msgspec
 
 from rekal.agents.jsonl import clean
 from rekal.agents.patch import BEGIN, FilePatch, parse_patch
+from rekal.agents.pattern import pattern
 
-_CALL = re.compile(r"\btools\.([A-Za-z_]\w*)\s*\(")
-_KEY = re.compile(r"(?:^|[{,\s])(\w+)\s*:\s*(?:String\.raw)?$|^\s*:\s*(?:String\.raw)?$")
-_SKIP = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ESCAPE = re.compile(r"\\(u\{[0-9A-Fa-f]{1,6}\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)", re.DOTALL)
+_CALL = pattern(r"\btools\.([A-Za-z_]\w*)\s*\(")
+_KEY = pattern(r"(?:^|[{,\s])(\w+)\s*:\s*(?:String\.raw)?$|^\s*:\s*(?:String\.raw)?$")
+_SKIP = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ESCAPE = pattern(r"\\(u\{[0-9A-Fa-f]{1,6}\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
-_CLOSING = {quote: re.compile(rf"(?:[^\\{quote}]|\\.)*", re.DOTALL) for quote in "\"'`"}
+_CLOSING = {quote: pattern(rf"(?:[^\\{quote}]|\\.)*", re.DOTALL) for quote in "\"'`"}
 _KEY_REACH = 80
-_MARK = re.compile(r"[\"'`/]")
-_GLUE = re.compile(r"\s*[+,]\s*$")
+_MARK = pattern(r"[\"'`/]")
+_GLUE = pattern(r"\s*[+,]\s*$")
 
 
 class ScriptCall(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import re
 
 from rekal.agents.fields import objects, text
 from rekal.agents.jsonl import Record
+from rekal.agents.pattern import pattern
 
 _MACHINE = (
     "<environment_context>",
@@ -24,15 +25,15 @@ _MACHINE = (
     "<collaboration_mode>",
     "<hook_prompt",
 )
-_ROOT_AGENT = re.compile(r"You are\b.{0,80}/root\b.{0,40}the primary agent", re.DOTALL)
-_WRAPPER = re.compile(
+_ROOT_AGENT = pattern(r"You are\b.{0,80}/root\b.{0,40}the primary agent", re.DOTALL)
+_WRAPPER = pattern(
     r"# (?:Context from my IDE setup|Files mentioned by the user|In app browser|Diff comments"
     r"|Selected text|Applications mentioned by the user|Review findings)\b[^\n]*\n"
 )
-_REQUEST = re.compile(r"^## My request for Codex:?[ \t]*$", re.MULTILINE)
-_IMAGE = re.compile(r"</?image\b[^>]*>\s*")
-_UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
-_CWD = re.compile(r"<environment_context>.*?<cwd>\s*(.+?)\s*</cwd>", re.DOTALL)
+_REQUEST = pattern(r"^## My request for Codex:?[ \t]*$", re.MULTILINE)
+_IMAGE = pattern(r"</?image\b[^>]*>\s*")
+_UUID7 = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
+_CWD = pattern(r"<environment_context>.*?<cwd>\s*(.+?)\s*</cwd>", re.DOTALL)
 
 
 def typed_text(message: str) -> str | None:

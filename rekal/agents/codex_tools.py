@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
@@ -14,11 +13,12 @@ from rekal.agents.draft import fan_out
 from rekal.agents.fields import dig, first_text, load_object, mapping, objects, text
 from rekal.agents.jsonl import Record
 from rekal.agents.patch import BEGIN, FilePatch, added_lines, parse_patch, text_lines
+from rekal.agents.pattern import pattern
 from rekal.model import Change, Outcome, RawCall
 
-_EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)(?=\n|$)")
-_RUNNING = re.compile(r"(?:^|\n)(?:Process running with session ID|Script running with cell ID)")
-_FAILED = re.compile(
+_EXIT = pattern(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)(?=\n|$)")
+_RUNNING = pattern(r"(?:^|\n)(?:Process running with session ID|Script running with cell ID)")
+_FAILED = pattern(
     r"(?:apply_patch verification failed|exec_command failed|aborted by user|Script (?:failed|error|terminated)"
     r"|failed to parse function arguments|unsupported call|execution error|Error:)"
 )

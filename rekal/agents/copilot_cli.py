@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
-
-import yaml
 
 from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.copilot_events import PLACES, Events
 from rekal.agents.fields import load_object, text
 from rekal.agents.jsonl import Reader, Record, clean, fingerprint
+from rekal.agents.pattern import pattern
 from rekal.errors import SourceError
 
 NAME = "copilot"
-_FIRST = re.compile(
+_FIRST = pattern(
     rb'^\{(?=[^{}]*"type"\s*:\s*"(?:session\.start|user\.message|assistant\.message)")[^{}]*"data"\s*:\s*\{'
 )
-_PRODUCER = re.compile(rb'"(?:producer|copilotVersion|interactionId|parentId)"\s*:')
+_PRODUCER = pattern(rb'"(?:producer|copilotVersion|interactionId|parentId)"\s*:')
 _STORES = ("session-state", "history-session-state")
 _TITLE_BYTES = 64 << 10
 
@@ -70,6 +68,8 @@ def _sessions(store: Path) -> Iterator[Path]:
 
 
 def _title(path: Path) -> str | None:
+    import yaml  # 20 ms, which a capture without a new session of this agent need not spend
+
     try:
         with path.open("rb") as file:
             found = yaml.safe_load(file.read(_TITLE_BYTES).decode("utf-8", "replace"))

@@ -5,21 +5,21 @@ Sub-agents run inside their parent's file; each becomes a transcript of its own.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from rekal.agents.draft import Draft
 from rekal.agents.edits import read_tool
 from rekal.agents.fields import dig, first_text, mapping, objects, text
 from rekal.agents.jsonl import Record
+from rekal.agents.pattern import pattern
 from rekal.agents.when import parse_time
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 
 PLACES = ("session.start", "session.resume", "session.context_changed")
 """Events that say where the session is."""
 
-_EXIT = re.compile(r"<[^<>]*exit(?:ed)?(?: with)?(?: exit)? code (-?\d+)>\s*$")
-_QUIET = re.compile(
+_EXIT = pattern(r"<[^<>]*exit(?:ed)?(?: with)?(?: exit)? code (-?\d+)>\s*$")
+_QUIET = pattern(
     r"(?:hook|permission|usage|external_tool)\..*"
     r"|assistant\.(?:turn_start|turn_end|reasoning|usage|intent|streaming_delta)"
     r"|system\.(?:message|notification)|tool\.(?:execution_partial_result|execution_progress|user_requested)"

@@ -14,14 +14,15 @@ from rekal.agents.copilot_cli import NAME, parse_events
 from rekal.agents.fields import load_object, objects, read_object, text
 from rekal.agents.jsonl import Reader
 from rekal.agents.match import concerns
+from rekal.agents.pattern import pattern
 from rekal.errors import SourceError
 
 _PRODUCTS = ("Code", "Code - Insiders", "VSCodium")
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server")
 _TRANSCRIPTS = ("GitHub.copilot-chat", "transcripts")
-_STATE = re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,(?=.*"(?:requests|responderUsername|sessionId)"\s*:)', re.DOTALL)
-_LOG = re.compile(rb'^\{"kind"\s*:\s*(?:0\s*,\s*"v"\s*:\s*\{|[123]\s*,\s*"k"\s*:\s*\[)')
-_FOLDER = re.compile(r'"(path|uri)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_STATE = pattern(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,(?=.*"(?:requests|responderUsername|sessionId)"\s*:)', re.DOTALL)
+_LOG = pattern(rb'^\{"kind"\s*:\s*(?:0\s*,\s*"v"\s*:\s*\{|[123]\s*,\s*"k"\s*:\s*\[)')
+_FOLDER = pattern(r'"(path|uri)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class CopilotChat:

@@ -21,12 +21,13 @@ from rekal.agents.cursor_cli import holds_messages, is_chat, read_chat
 from rekal.agents.cursor_ide import has_bubbles, list_composers, read_composers
 from rekal.agents.cursor_transcripts import read_transcript
 from rekal.agents.match import common_folder, concerns
+from rekal.agents.pattern import pattern
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
 _NAME = "cursor"
 _SQLITE = b"SQLite format 3\0"
-_TEXT = re.compile(rb"\A\s*user:[ \t]*\r?\n.*?^assistant:[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_TEXT = pattern(rb"\A\s*user:[ \t]*\r?\n.*?^assistant:[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _SNIFFED_LINES = 8
 
 

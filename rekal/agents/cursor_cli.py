@@ -17,6 +17,7 @@ from rekal.agents.cursor_text import answered, typed, uri_path
 from rekal.agents.draft import Draft
 from rekal.agents.fields import dig, load_object, mapping, number, objects, text
 from rekal.agents.jsonl import Record
+from rekal.agents.pattern import pattern
 from rekal.agents.sqlite import Database, reading
 from rekal.agents.tools import described, is_shell
 from rekal.agents.when import parse_time
@@ -26,7 +27,7 @@ from rekal.model import RawCall, RawTurn, Transcript
 TABLES = ("meta", "blobs")
 _MESSAGES, _WORKSPACE = 1, 9
 _ROLES = frozenset({"user", "assistant", "tool", "system"})
-_EXIT_CODE = re.compile(r"^Exit code: (\d+)", re.MULTILINE)
+_EXIT_CODE = pattern(r"^Exit code: (\d+)", re.MULTILINE)
 
 
 def is_chat(path: Path) -> bool:

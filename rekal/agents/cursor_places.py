@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,11 +17,12 @@ from rekal.agents.cursor_text import uri_path
 from rekal.agents.cursor_transcripts import FOLDER
 from rekal.agents.fields import load_object, objects, read_object
 from rekal.agents.match import belongs, concerns, upwards
+from rekal.agents.pattern import pattern
 from rekal.agents.sqlite import reading
 from rekal.errors import SourceError
 
-_OTHER = re.compile(r"[^a-z0-9]+")
-_VIEW = re.compile(r"workbench\.panel\.aichat\.view\.([0-9a-fA-F-]{36})")
+_OTHER = pattern(r"[^a-z0-9]+")
+_VIEW = pattern(r"workbench\.panel\.aichat\.view\.([0-9a-fA-F-]{36})")
 _PANE = "workbench.panel.composerChatViewPane"
 _PANES = "SELECT key, value FROM ItemTable WHERE key >= ? AND key < ?"
 _ITEM = "SELECT value FROM ItemTable WHERE key = ?"

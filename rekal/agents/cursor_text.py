@@ -9,21 +9,22 @@ from urllib.parse import unquote, urlsplit
 
 from rekal.agents.fields import first_text, text
 from rekal.agents.jsonl import clean
+from rekal.agents.pattern import pattern
 
 _CONTEXT = (
     "timestamp", "external_links", "user_info", "attached_files", "open_and_recently_viewed_files", "system_reminder",
     "system-reminder", "project_layout", "git_status", "rules", "agent_skills", "agent_transcripts", "additional_data",
     "manually_attached_skills", "mcp_file_system", "cursor_commands", "image_files",
 )  # fmt: skip
-_WRAPPER = re.compile(rf"<({'|'.join(_CONTEXT)})\b[^>]*>.*?</\1>", re.DOTALL)
-_QUERY = re.compile(r"<user_query>(.*)</user_query>", re.DOTALL)
-_STAMP = re.compile(
+_WRAPPER = pattern(rf"<({'|'.join(_CONTEXT)})\b[^>]*>.*?</\1>", re.DOTALL)
+_QUERY = pattern(r"<user_query>(.*)</user_query>", re.DOTALL)
+_STAMP = pattern(
     r"<timestamp>[^<]*?(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2}), (?P<year>\d{4}),? "
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)\s?(?P<half>[AP]M)"
     r"(?: \(UTC(?P<shift>[+-]\d{1,2})?(?::?(?P<shift_minutes>\d\d))?\))?"
 )
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-_WORKSPACE = re.compile(r"^Workspace Path: (\S.*?)\s*$", re.MULTILINE)
+_WORKSPACE = pattern(r"^Workspace Path: (\S.*?)\s*$", re.MULTILINE)
 
 
 class Typed(NamedTuple):

@@ -15,6 +15,7 @@ from rekal.agents.cursor_text import answered, typed
 from rekal.agents.draft import Draft
 from rekal.agents.fields import dig, mapping, objects, text
 from rekal.agents.jsonl import Reader, Record, clean, fingerprint
+from rekal.agents.pattern import pattern
 from rekal.agents.tools import described
 from rekal.agents.when import parse_time
 from rekal.errors import SourceError
@@ -25,9 +26,9 @@ _CALLS = frozenset({"tool_use", "tool_call", "tool-call"})
 _RESULTS = frozenset({"tool_result", "tool-result"})
 _QUIET = frozenset({"thinking", "redacted_thinking", "reasoning", "image"})
 _CONTROL = frozenset({"turn_ended", "status", "error", "turn_started"})
-_BLOCK = re.compile(r"^(user|assistant):[ \t]*$", re.MULTILINE)
-_MARK = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]*(.*)$")
-_ARGUMENT = re.compile(r"^\s+(\w+): (.*)$")
+_BLOCK = pattern(r"^(user|assistant):[ \t]*$", re.MULTILINE)
+_MARK = pattern(r"^\[(Thinking|Tool call|Tool result)\][ \t]*(.*)$")
+_ARGUMENT = pattern(r"^\s+(\w+): (.*)$")
 
 
 class _Told:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +18,13 @@ from rekal.agents.fields import load_object, mapping, read_object
 from rekal.agents.gemini_chat import Chat
 from rekal.agents.jsonl import Reader, Record
 from rekal.agents.match import common_folder, concerns, upwards
+from rekal.agents.pattern import pattern
 from rekal.errors import SourceError
 
 _CHATS = "chats"
-_GEMINI = re.compile(rb'(?<!\\)"type"\s*:\s*"gemini"')
-_PROJECT = re.compile(rb'^\s*\{\s*"(?:sessionId|projectHash|kind|startTime|lastUpdated|messages)"\s*:')
-_HASH = re.compile(rb'(?<!\\)"projectHash"\s*:\s*"')
+_GEMINI = pattern(rb'(?<!\\)"type"\s*:\s*"gemini"')
+_PROJECT = pattern(rb'^\s*\{\s*"(?:sessionId|projectHash|kind|startTime|lastUpdated|messages)"\s*:')
+_HASH = pattern(rb'(?<!\\)"projectHash"\s*:\s*"')
 
 
 class Gemini:

@@ -13,13 +13,14 @@ from rekal.agents.edits import read_tool
 from rekal.agents.fields import dig, mapping, objects, text
 from rekal.agents.jsonl import Record
 from rekal.agents.patch import added_lines
+from rekal.agents.pattern import pattern
 from rekal.agents.when import parse_time
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
 
 _REFERENCED = "--- Content from referenced files ---"
 _NOISE = ("<session_context>", "<untrusted_context>", "<hook_context>")
-_COMMAND = re.compile(r"/[a-z?][\w-]*(?:\s|$)")
-_EXIT = re.compile(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
+_COMMAND = pattern(r"/[a-z?][\w-]*(?:\s|$)")
+_EXIT = pattern(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
 _ANSWERED: dict[str, Outcome | None] = {"success": "ok", "error": "error", "cancelled": None}
 _SILENT = {"info", "error", "warning"}
 

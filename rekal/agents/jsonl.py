@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rekal.agents.base import Resume, refused
+from rekal.agents.pattern import pattern
 
 Record = dict[str, Any]
 
@@ -29,9 +29,9 @@ MAX_LINE = 16 << 20
 _HASHED = 64 << 10
 _RETRY_BUDGET = 1 << 30
 _BOM = b"\xef\xbb\xbf"
-_OPENING = re.compile(r'\{\s*"')
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACE = re.compile(r"[ \t\r\n\ufeff]*")
+_OPENING = pattern(r'\{\s*"')
+_SURROGATE = pattern("[\ud800-\udfff]")
+_SPACE = pattern(r"[ \t\r\n\ufeff]*")
 # Not strict: a record spread over several lines has raw newlines inside its strings.
 _TOLERANT = json.JSONDecoder(strict=False)
 

@@ -18,17 +18,18 @@ from rekal.agents.kiro_ide import execution_files, read_chat, read_session, sess
 from rekal.agents.kiro_log import flat_description, read_flat, read_shared, shared_description, workspace_paths
 from rekal.agents.kiro_sqlite import list_conversations, read_conversation, tell
 from rekal.agents.match import concerns, upwards
+from rekal.agents.pattern import pattern
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
 _NAME = "kiro"
 _SQLITE = b"SQLite format 3\0"
 _SNIFFED_LINES = 8
-_CHAT = re.compile(
+_CHAT = pattern(
     rb'\A\{"(?:executionId|actionId|chat|context|validations|metadata)":.*"chat":\[\{"role":"(?:human|bot)"', re.DOTALL
 )
-_SESSION = re.compile(rb'\A\{.*"history":\[(?:\]|\{"message":\{)', re.DOTALL)
-_SAVED = re.compile(rb'\A\{"conversation_id":.*"history":\[', re.DOTALL)
+_SESSION = pattern(rb'\A\{.*"history":\[(?:\]|\{"message":\{)', re.DOTALL)
+_SAVED = pattern(rb'\A\{"conversation_id":.*"history":\[', re.DOTALL)
 
 
 class Kiro:

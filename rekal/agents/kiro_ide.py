@@ -7,7 +7,6 @@ folder named by a hash of the workspace's path.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from rekal.agents.draft import Draft
 from rekal.agents.fields import dig, first_text, load_object, mapping, number, objects, read_object, text
 from rekal.agents.jsonl import Record, clean
 from rekal.agents.kiro_text import is_classifier, model_name, title_name, typed
+from rekal.agents.pattern import pattern
 from rekal.agents.tools import described
 from rekal.agents.when import parse_time
 from rekal.errors import SourceError
@@ -24,7 +24,7 @@ from rekal.model import Outcome, RawCall, RawTurn, Transcript
 
 EXECUTIONS = "414d1636299d2b9e4ce7e17fb11f63e9"
 _HEAD = 4096
-_EXECUTION_ID = re.compile(rb'"executionId"\s*:\s*"([^"]+)"')
+_EXECUTION_ID = pattern(rb'"executionId"\s*:\s*"([^"]+)"')
 _PLACEHOLDERS = frozenset({"On it.", "..."})
 _STATES: dict[str, Outcome | None] = {
     "success": "ok", "accepted": "ok", "completed": "ok", "error": "error", "failed": "error", "rejected": None,

@@ -13,12 +13,13 @@ from rekal.agents.draft import Draft
 from rekal.agents.fields import dig, load_object, mapping, objects, read_object, text
 from rekal.agents.jsonl import Reader, Record, clean, fingerprint
 from rekal.agents.kiro_text import model_name, result_failed, result_words, title_name, typed
+from rekal.agents.pattern import pattern
 from rekal.agents.tools import described
 from rekal.agents.when import parse_time
 from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PROMPTS = frozenset({"Prompt", "UserMessage"})
 _ANSWERS = frozenset({"AssistantMessage", "Response"})
 _QUIET_KINDS = frozenset({"Clear", "ResetTo", "thinking", "image", "text"})
@@ -26,7 +27,7 @@ _QUIET_TYPES = frozenset({
     "turn_start", "turn_end", "pending_interaction", "interaction_resolved", "session_start", "session_metadata",
     "session_event", "usage_summary", "steering_inclusion", "tombstone", "sub_agent_start", "sub_agent_complete",
 })  # fmt: skip
-_INTERRUPTED = re.compile(r"(?:tool (?:call|execution|use) )?(?:was )?(?:interrupted|cancell?ed)\b", re.IGNORECASE)
+_INTERRUPTED = pattern(r"(?:tool (?:call|execution|use) )?(?:was )?(?:interrupted|cancell?ed)\b", re.IGNORECASE)
 
 Take = Callable[["Log", Record], None]
 

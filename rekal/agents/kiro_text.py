@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from rekal.agents.fields import first_text, load_object, text
 from rekal.agents.jsonl import clean
+from rekal.agents.pattern import pattern
 
-_WRAPPER = re.compile(r"<(EnvironmentContext|steering-reminder)\b[^>]*>.*?</\1>", re.DOTALL)
+_WRAPPER = pattern(r"<(EnvironmentContext|steering-reminder)\b[^>]*>.*?</\1>", re.DOTALL)
 _INJECTED = ("# System Prompt", "<identity>", "## Included Rules", "You are operating in a workspace")
 _NO_TITLE = frozenset({"new session", "untitled"})
 _GOOD = frozenset({"success", "ok", "completed"})

@@ -19,9 +19,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-_DRIVE = re.compile(r"^(?:\\\\\?\\|//\?/)?([A-Za-z]):[\\/]")
-_WSL_SHARE = re.compile(r"^[\\/]{2}wsl(?:\$|\.localhost)[\\/][^\\/]+", re.IGNORECASE)
-_WSL_MOUNT = re.compile(r"^/mnt/([A-Za-z])(?=/|$)")
+from rekal.agents.pattern import pattern
+
+_DRIVE = pattern(r"^(?:\\\\\?\\|//\?/)?([A-Za-z]):[\\/]")
+_WSL_SHARE = pattern(r"^[\\/]{2}wsl(?:\$|\.localhost)[\\/][^\\/]+", re.IGNORECASE)
+_WSL_MOUNT = pattern(r"^/mnt/([A-Za-z])(?=/|$)")
 _OWN_WORKTREE = (".claude", "worktrees")
 
 Parts = tuple[str, ...]

@@ -6,7 +6,6 @@ it. Every text part of an assistant's message is a turn of its own, which keeps 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rekal.agents.draft import Draft, fan_out, new_lines
@@ -14,11 +13,12 @@ from rekal.agents.fields import dig, first_text, mapping, number, objects, text
 from rekal.agents.jsonl import Record, clean
 from rekal.agents.opencode_store import Conversation, Message
 from rekal.agents.patch import FilePatch, added_lines, parse_patch, text_lines
+from rekal.agents.pattern import pattern
 from rekal.agents.when import parse_time
 from rekal.ids import derive
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 
-_NO_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT")
+_NO_TITLE = pattern(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 # Older versions wrote these without the flag ``synthetic``.
 _INJECTED = ("Called the Read tool with the following input", "Summarize the task tool output above and continue")
 _QUIET = {

@@ -12,15 +12,16 @@ from itertools import pairwise
 
 import msgspec
 
+from rekal.agents.pattern import pattern
 from rekal.model import Change
 
 BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
-_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File:[ \t]*(.+?)[ \t]*$")
-_MOVE = re.compile(r"^\*\*\* Move to:[ \t]*(.+?)[ \t]*$")
+_FILE = pattern(r"^\*\*\* (Add|Update|Delete) File:[ \t]*(.+?)[ \t]*$")
+_MOVE = pattern(r"^\*\*\* Move to:[ \t]*(.+?)[ \t]*$")
 _CHANGES: dict[str, Change] = {"Add": "A", "Update": "M", "Delete": "D"}
-_HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_BLOCK = re.compile(re.escape(BEGIN) + r".*?(?:^[ \t]*" + re.escape(_END) + r"|\Z)", re.DOTALL | re.MULTILINE)
+_HUNK = pattern(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_BLOCK = pattern(re.escape(BEGIN) + r".*?(?:^[ \t]*" + re.escape(_END) + r"|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class FilePatch(msgspec.Struct, frozen=True):

@@ -1,0 +1,41 @@
+"""Patterns that are compiled at their first use."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from rekal.agents import pattern as module
+from rekal.agents.pattern import pattern
+
+AGENTS = Path(module.__file__).parent
+
+
+def test_it_is_used_like_a_compiled_one() -> None:
+    word = pattern(r"(\w)\w*", re.IGNORECASE)
+    assert [found[1] for found in word.finditer("ab cd")] == ["a", "c"]
+    assert word.sub(r"\1", "ab cd") == "a c"
+    assert (word.pattern, word.flags & re.IGNORECASE) == (r"(\w)\w*", re.IGNORECASE)
+    found = pattern(rb"\d").search(b"a1")
+    assert found is not None
+    assert found[0] == b"1"
+
+
+def test_nothing_is_compiled_before_its_first_use() -> None:
+    wrong = pattern("(")
+    with pytest.raises(re.error):
+        wrong.match("a")
+
+
+@pytest.mark.parametrize("path", sorted(AGENTS.glob("*.py")), ids=lambda path: path.name)
+def test_every_pattern_of_the_adapters_compiles_and_none_at_import(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    eager = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"]
+    assert path.name == "pattern.py" or not eager
+    for value in vars(importlib.import_module(f"rekal.agents.{path.stem}")).values():
+        if isinstance(value, module._Later):
+            assert value.groups >= 0
