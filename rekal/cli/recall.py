@@ -8,22 +8,25 @@ from typing import Any
 import click
 import msgspec
 
+from rekal.cli import clock
 from rekal.cli.ages import parse_age
 from rekal.cli.app import App, here
 from rekal.cli.client import reachable, supported
 from rekal.cli.detach import start_daemon, start_worker
 from rekal.cli.kept import Kept, decline_if_kept, is_kept, resources
-from rekal.cli.output import day, emit_json, json_option, one_line, short
+from rekal.cli.output import day, emit_json, json_option, one_line, printable, short
 from rekal.cli.semantic import off, semantic
 from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError, UsageError
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
-from rekal.recall.answer import Answer, Hit
+from rekal.recall.answer import Answer, Hit, Pin
 from rekal.recall.ask import Options, recall
 from rekal.store import spool
 from rekal.store.connect import translated
 from rekal.store.ledger import open_ledger
 from rekal.transport import news
+
+_NAMED = ("date", "commit", "branch", "agent")
 
 
 @click.command("recall")
@@ -66,13 +69,14 @@ def command(
         since=_when(app, since), until=_when(app, until, end=True), as_of=_when(app, as_of, end=True), **where
     )
     chosen = app.config.recall
-    options = Options(chosen.strictness, budget or chosen.budget, chosen.limit if limit is None else limit, explain)
+    shown = chosen.limit if limit is None else limit
+    options = Options(chosen.strictness, budget or chosen.budget, shown, explain, clock.now())
     answer = _answer(app, asked, filters, options)
     _remember(app, answer)
     if as_json:
         emit_json(answer)
     else:
-        _print(answer)
+        _print(answer, explain)
     _wake_worker(app)
     _wake_daemon(app)
     return answer.exit_code
@@ -182,7 +186,7 @@ def _wake_daemon(app: App) -> None:
             return  # a store that cannot be written is recalled from, too
 
 
-def _print(answer: Answer) -> None:
+def _print(answer: Answer, explain: bool) -> None:
     notes = "".join(f"  {note}" for note in answer.notes)
     if answer.verdict == "SILENCE":
         click.echo(f"SILENCE {answer.reason}{notes}")
@@ -197,6 +201,7 @@ def _print(answer: Answer) -> None:
         _print_hit(hit)
     if answer.sessions and answer.uncovered:
         click.echo(f"uncovered: {', '.join(answer.uncovered)}")
+    _print_anchors(answer, explain)
     for known in answer.knowledge:
         touched = f"  touched by {', '.join(short(s) for s in known.sessions)}" if known.sessions else ""
         click.echo(f"KNOWLEDGE {known.path}:{known.start}-{known.end} {known.coverage:.2f}{touched}")
@@ -204,6 +209,28 @@ def _print(answer: Answer) -> None:
             click.echo(f'  "{one_line(known.text, 400)}"')
     for name, value in answer.features.items():
         click.echo(f"  {name} = {value:g}")
+
+
+def _print_anchors(answer: Answer, explain: bool) -> None:
+    """What the question names and nothing shown answers to; with ``explain`` all that it names."""
+    named = [pin for pin in answer.anchors if pin.kind in _NAMED]
+    if answer.sessions and (missed := [pin for pin in named if not pin.shown]):
+        click.echo(f"none of these: {', '.join(map(_anchor, missed))}")
+    for pin in named if answer.verdict == "SILENCE" else ():
+        if pin.kind == "commit":
+            click.echo(f"known here: {_anchor(pin)}, see `rekal show {pin.text}`")
+    for pin in answer.anchors if explain else ():
+        counts = "" if pin.sessions is None else f": {pin.sessions} sessions, {pin.shown} shown"
+        click.echo(f"  anchor {_anchor(pin)}{counts}")
+
+
+def _anchor(pin: Pin) -> str:
+    if pin.kind != "date":
+        return f"{pin.kind} {printable(pin.text)}"
+    since, until = (when and day(when.astimezone()) for when in (pin.since, pin.until))  # days as the user counts them
+    if since and until:
+        return f"date {pin.text} ({since if since == until else f'{since} to {until}'})"
+    return f"date {pin.text} ({f'from {since}' if since else f'to {until}'})"
 
 
 def _print_hit(hit: Hit) -> None:

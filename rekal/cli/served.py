@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -81,6 +82,7 @@ def _set_environment(wanted: Mapping[str, str]) -> None:
     for name in set(os.environ) - set(wanted):
         del os.environ[name]
     os.environ.update(wanted)
+    time.tzset()  # else the client's dates would be read in the zone the daemon was started in
 
 
 def warm_up(kept: Kept) -> None:

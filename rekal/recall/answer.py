@@ -50,6 +50,21 @@ class Passage(msgspec.Struct, frozen=True):
     sessions: list[str]
 
 
+class Pin(msgspec.Struct, frozen=True):
+    """Something that the question names. ``since`` and ``until``, both inclusive, are a date's; null is an open end.
+
+    ``sessions`` counts those of the store that answer to it, ``shown`` those among the sessions shown. Both are null
+    for what only its shape tells, such as a symbol.
+    """
+
+    kind: str
+    text: str
+    since: datetime | None = None
+    until: datetime | None = None
+    sessions: int | None = None
+    shown: int | None = None
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A verdict with its evidence.
 
@@ -57,7 +72,8 @@ class Answer(msgspec.Struct, frozen=True):
     the question that nothing shown contains. ``notes`` say what was missing while answering (an index that is behind,
     no model). ``exit_code`` is that of the text form. ``features`` are filled with ``--explain``; those named
     ``gate.`` are the probabilities, and ``gate.cut`` what their product must reach. ``knowledge`` are passages of
-    files tracked at HEAD, best first.
+    files tracked at HEAD, best first. ``anchors`` is what the question names: dates, commits, branches, agents, people,
+    files, symbols, numbers.
     """
 
     verdict: Verdict
@@ -70,3 +86,4 @@ class Answer(msgspec.Struct, frozen=True):
     exit_code: int
     features: dict[str, float] = msgspec.field(default_factory=dict)
     knowledge: list[Passage] = msgspec.field(default_factory=list)
+    anchors: list[Pin] = msgspec.field(default_factory=list)

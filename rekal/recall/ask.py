@@ -7,6 +7,9 @@ stands in :mod:`rekal.recall.gate`; what only orders (:mod:`rekal.recall.search`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 import msgspec
 
 from rekal.errors import FOUND, NOTHING_FOUND
@@ -15,8 +18,10 @@ from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.knowledge import Known, search_knowledge
 from rekal.index.reader import IndexReader
-from rekal.recall.answer import Answer, Hit, Passage, Reason
+from rekal.recall.anchors import Named, Reach, anchors_of, names, reach
+from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason
 from rekal.recall.belonging import anchor_ratio, person_margins
+from rekal.recall.boosts import boosted
 from rekal.recall.digest import hits, shown_sessions
 from rekal.recall.evidence import presence
 from rekal.recall.gate import Support, cut, judge, weights
@@ -36,12 +41,16 @@ _ALL = 0.99
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to answer. ``strictness`` 0 to 1, ``budget`` in tokens, ``limit`` in sessions."""
+    """How to answer. ``strictness`` 0 to 1, ``budget`` in tokens, ``limit`` in sessions.
+
+    ``now`` is the asker's clock, in their zone: dates of the question are read by it. Without it none are read.
+    """
 
     strictness: float = 0.5
     budget: int = 600
     limit: int = 5
     explain: bool = False
+    now: datetime | None = None
 
 
 class Ruling(msgspec.Struct, frozen=True):
@@ -60,32 +69,54 @@ class Ruling(msgspec.Struct, frozen=True):
 def recall(
     reader: IndexReader, question: str, filters: Filters, options: Options, meaning: Meaning | None = None
 ) -> Answer:
-    """Answer ``question`` from the index, by keywords alone without ``meaning``. Same index and question, same answer.
+    """Answer ``question`` from the index, by keywords alone without ``meaning``.
 
-    EngineError when the model fails.
+    The same index, question and day give the same answer. EngineError when the model fails.
     """
-    asked = understand(question, people(reader))
+    named = names(reader, question, options.now)
+    asked = understand(question, people(reader), [(one.start, one.stop) for one in named if one.aside])
+    anchors = [(one, reach(reader, one)) for one in anchors_of(asked, named)]
+    answer = _answer(reader, asked, filters, options, meaning, [found for _, found in anchors if found])
+    shown = [reader.sessions.number(hit.session_id) for hit in answer.sessions]
+    return msgspec.structs.replace(answer, anchors=[_pin(*anchor, shown) for anchor in anchors])
+
+
+def _pin(named: Named, found: Reach | None, shown: Sequence[int | None]) -> Pin:
+    if named.filters is None or found is None:
+        return Pin(named.kind, named.text)
+    here = sum(number is not None and bool(found.sessions[number]) for number in shown)
+    since, until = (when and when.astimezone(UTC) for when in (named.filters.since, named.filters.until))
+    return Pin(named.kind, named.text, since, until, int(found.sessions.sum()), here)
+
+
+def _answer(
+    reader: IndexReader,
+    asked: Question,
+    filters: Filters,
+    options: Options,
+    meaning: Meaning | None,
+    reaches: Sequence[Reach],
+) -> Answer:
     if asked.thin or not asked.terms:
-        return _silence(question, "thin_question")
+        return _silence(asked.text, "thin_question")
     known = _knowledge(reader, asked)
     if not len(reader.units("turn")):
-        return _knows(question, known) if known else _silence(question, "empty_store")
+        return _knows(asked.text, known) if known else _silence(asked.text, "empty_store")
     seen = look(reader, asked, filters, meaning)
     if not seen.lexical.allowed.any():
-        return _silence(question, "filtered_out")
+        return _silence(asked.text, "filtered_out")
     ruling = _rule(reader, seen, meaning, options.strictness)
     features = _explained(ruling) if options.explain else {}
-    if not ruling.opens:
-        if known:
-            return msgspec.structs.replace(_knows(question, known), features=features)
-        return msgspec.structs.replace(_refused(seen, ruling), features=features)
-    numbers = shown_sessions(reader, seen, options.limit)
-    sessions = hits(reader, seen, numbers, options.budget)
-    if not sessions:
-        return msgspec.structs.replace(_refused(seen, ruling), features=features)
-    support = round(ruling.support.total, 2)
-    missing = _uncovered(asked, sessions)
-    return Answer("INJECT", "", support, question, sessions, missing, [], FOUND, features, known)
+    shown = _shown(reader, boosted(reader, seen, reaches), options) if ruling.opens else []
+    if shown:
+        support, missing = round(ruling.support.total, 2), _uncovered(asked, shown)
+        return Answer("INJECT", "", support, asked.text, shown, missing, [], FOUND, features, known)
+    answer = _knows(asked.text, known) if known else _refused(seen, ruling)
+    return msgspec.structs.replace(answer, features=features)
+
+
+def _shown(reader: IndexReader, ordered: Look, options: Options) -> list[Hit]:
+    return hits(reader, ordered, shown_sessions(reader, ordered, options.limit), options.budget)
 
 
 def _rule(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:

@@ -17,14 +17,14 @@ from rekal.store.columns import aware, record
 _CHARS_A_TOKEN = 4
 _LONGEST_ROW = 480
 _MOST_ROWS = 60
-_SHOWN_WITHIN = 0.5
+SHOWN_WITHIN = 0.5  # of the best session's score
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def shown_sessions(reader: IndexReader, seen: Look, limit: int) -> list[int]:
     """Numbers of the sessions worth showing, best first: those near the best one, ``limit`` at most."""
     best = float(seen.sessions.max(initial=0.0))
-    near = np.flatnonzero((seen.sessions > 0) & (seen.sessions >= best * _SHOWN_WITHIN))
+    near = np.flatnonzero((seen.sessions > 0) & (seen.sessions >= best * SHOWN_WITHIN))
     order = np.lexsort((reader.sessions.rank[near], -seen.sessions[near]))
     return [int(number) for number in near[order][:limit]]
 

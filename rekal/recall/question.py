@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from rekal.index.text import query_words, tokens
+from rekal.recall.dates import CALENDAR
 
 AnchorKind = Literal["person", "path", "symbol", "number", "acronym", "name"]
 Thin = Literal["no_topic", "chatter"]
@@ -50,11 +51,6 @@ todo todos try undo update version wait work works write wrong yeah yep yes
 CHATTER = frozenset(_CHATTER.split())
 
 _QUOTES = ".,:;!?'\"()[]{}<>`*“”‘’…"
-_CALENDAR = """
-january february march april may june july august september october november december
-monday tuesday wednesday thursday friday saturday sunday
-"""
-_MONTHS_AND_DAYS = frozenset(_CALENDAR.split())
 _NUMBER = re.compile(r"v?\d+(?:[.,:]\d+)*%?\+?")
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.@~-]+)+|[\w-]+\.[a-z][a-z0-9]{0,4}")
 _SYMBOL = re.compile(r".*(?:[a-z][A-Z]|_\w|\w_|\w(?:\.|::|#)[a-zA-Z]|[a-zA-Z]\d|\d[a-zA-Z]).*")
@@ -72,10 +68,11 @@ class Anchor(msgspec.Struct, frozen=True):
 class Question(msgspec.Struct, frozen=True):
     """``terms`` are the distinct index terms of the content words; people the store knows are in ``anchors`` only.
 
-    ``thin`` says why nothing should be searched at all, or is None.
+    ``plain`` is ``text`` without what was put aside. ``thin`` says why nothing should be searched at all, or is None.
     """
 
     text: str
+    plain: str
     words: tuple[str, ...]
     terms: tuple[str, ...]
     anchors: tuple[Anchor, ...]
@@ -109,7 +106,7 @@ def anchor_kind(word: str, starts_sentence: bool) -> AnchorKind | None:
     if bare.isalpha() and bare.isupper() and len(bare) > 1:
         return "acronym"
     capital = bare[0].isupper() and bare.isalpha() and not starts_sentence
-    return "name" if capital and is_content(bare) and bare.casefold() not in _MONTHS_AND_DAYS else None
+    return "name" if capital and is_content(bare) and bare.casefold() not in CALENDAR else None
 
 
 def _shaped_anchors(text: str) -> Iterable[Anchor]:
@@ -122,18 +119,45 @@ def _shaped_anchors(text: str) -> Iterable[Anchor]:
             yield Anchor(kind, core(word), terms[0], terms)
 
 
+# Mailboxes that belong to a task; as words they mean that task.
+_ROLES = """
+admin bot build contact dev git github hello info mail noreply no-reply root support team user
+"""
+_NO_PERSON = STOP | CHATTER | frozenset(_ROLES.split())
+
+
 def _named(text: str, person: str) -> int:
     """Where ``text`` names the person, by full name, by e-mail address, or by first name; -1 when it does not."""
-    for name in dict.fromkeys((person, person.split()[0] if person.split() else person)):
+    first = person.split()[0] if person.split() else person
+    for name in (person, first) if first.casefold() not in _NO_PERSON else (person,):
         found = re.search(rf"(?<![\w@.]){re.escape(name)}(?![\w@])", text)
         if found:
             return found.start()
     return -1
 
 
+def _mailbox(text: str, person: str) -> int:
+    """Where ``text`` names the person of an address by the part before the @; -1 when it does not.
+
+    A plain word is a mailbox only where somebody acts or owns: "by ada", "did ada", "ada's", "@ada".
+    """
+    local, is_address, _ = person.partition("@")
+    local = local.rpartition("+")[2]  # 123+name@…, as hosts of git make them
+    if not is_address or len(local) < 3 or local.casefold() in _NO_PERSON:
+        return -1
+    box, after = re.escape(local), r"(?![\w@-]|\.\w)"
+    acts = "" if re.search(r"[\d._-]", local) else r"(?:\b(?:by|from|did|with|told|asked|had|has|does)\s+|@)"
+    found = re.search(rf"{acts}(?<![\w.-])(?P<acts>{box}){after}|(?<![\w@.-])(?P<owns>{box})['’]s\b", text, re.I)
+    return found.start(str(found.lastgroup)) if found else -1
+
+
 def people_in(text: str, people: Sequence[str]) -> list[str]:
     """Those of ``people`` that the text names, in order of mention: the first is whom it asks about."""
     at = {person: _named(text, person) for person in people if person}
+    for person in at:
+        where = _mailbox(text, person) if at[person] < 0 else -1
+        if where not in at.values():  # else the name that stands there has been understood
+            at[person] = where
     return sorted((person for person, where in at.items() if where >= 0), key=at.__getitem__)
 
 
@@ -148,18 +172,38 @@ def _thin(words: Iterable[str], anchors: Sequence[Anchor]) -> Thin | None:
     return "no_topic" if len(plain) < FEWEST_WORDS and len(topic) < 2 and not pinned else None
 
 
-def understand(text: str, people: Sequence[str] = ()) -> Question:
-    """Read ``text``. ``people`` are the names (and addresses) of the store's own people."""
-    named = people_in(text, people)
-    taken = {term for person in named for term in tokens(person)}
-    found = [(word, terms) for word, terms in query_words(text) if is_content(word)] or query_words(text)
+def understand(text: str, people: Sequence[str] = (), aside: Sequence[tuple[int, int]] = ()) -> Question:
+    """Read ``text``. ``people`` are the names (and addresses) of the store's own people.
+
+    ``aside`` are stretches that name something without being a topic, such as a date. They are left out of words and
+    terms unless too little would remain: "what happened last week" asks for nothing else.
+    """
+    if aside:
+        rest = _read(text, _without(text, aside), people)
+        if rest.thin is None:
+            return rest
+    return _read(text, text, people)
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """``text`` without the spans, which are in order."""
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    kept = [text[start:stop] for start, stop in zip(edges[::2], edges[1::2], strict=True)]
+    return " ".join(piece.strip() for piece in kept if piece.strip())
+
+
+def _read(text: str, plain: str, people: Sequence[str]) -> Question:
+    named = people_in(plain, people)
+    taken = {term for person in named for term in tokens(person.partition("@")[0])}
+    found = [(word, terms) for word, terms in query_words(plain) if is_content(word)] or query_words(plain)
     kept = [(word, terms) for word, terms in found if not taken.intersection(terms)] or found
     persons = [Anchor("person", person, terms[0], terms) for person in named if (terms := tuple(tokens(person)))]
-    shaped = [anchor for anchor in dict.fromkeys(_shaped_anchors(text)) if not taken.intersection(anchor.terms)]
+    shaped = [anchor for anchor in dict.fromkeys(_shaped_anchors(plain)) if not taken.intersection(anchor.terms)]
     words = tuple(dict.fromkeys(core(word) for word, _ in kept))
     anchors = (*persons, *shaped)
     return Question(
         text=text,
+        plain=plain,
         words=words,
         terms=tuple(dict.fromkeys(term for _, terms in kept for term in terms)),
         anchors=anchors,

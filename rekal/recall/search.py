@@ -63,9 +63,9 @@ def _found(reader: IndexReader, question: Question, lexical: Lexical, meaning: M
 
 
 def dense_text(question: Question) -> str:
-    """The question as the model gets it: names of people would drown what is asked about them."""
+    """The question as the model gets it: names of people and dates would drown what is asked about them."""
     named = [anchor.text for anchor in question.of_kind("person")]
-    return in_first_person(question.text, named[0], named[1:]) if named else question.text
+    return in_first_person(question.plain, named[0], named[1:]) if named else question.plain
 
 
 def _open_sessions(found: evidence.Found, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
