@@ -158,9 +158,10 @@ class Repo(msgspec.Struct, frozen=True):
         return self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
 
     def author(self) -> Author:
-        """Whose captures these are. An unset identity is git's own guess, else ``unknown``."""
-        email = self.ask("config", "--get", "user.email")
-        name = self.ask("config", "--get", "user.name")
+        """Whose captures these are, by the last of several values. Unset, it is git's own guess, else ``unknown``."""
+        listed = self.ask("config", "-z", "--get-regexp", r"^user\.(name|email)$") or ""
+        values = dict(entry.split("\n", 1) for entry in listed.split("\0") if "\n" in entry)
+        email, name = values.get("user.email", "").strip(), values.get("user.name", "").strip()
         if email:
             return Author(name or email.split("@")[0], email)
         guess = self.ask("var", "GIT_COMMITTER_IDENT") or ""
@@ -171,7 +172,8 @@ class Repo(msgspec.Struct, frozen=True):
 
     def worktrees(self) -> tuple[Path, ...]:
         """Every work tree, the main one first, those whose directory is gone left out."""
-        out = self.ask("worktree", "list", "--porcelain", "-z") or ""
+        linked = (self.common_dir / "worktrees").is_dir()  # where git keeps what it knows of them
+        out = (self.ask("worktree", "list", "--porcelain", "-z") if linked else "") or ""
         listed = [Path(line[9:]) for line in out.split("\0") if line.startswith("worktree ")]
         found = [self.root, *(p for p in listed if p not in (self.root, self.common_dir) and p.is_dir())]
         return tuple(p for p in found if not (self.bare and p == self.root))
@@ -266,19 +268,19 @@ def find_repo(cwd: Path) -> Repo:
     Asks git rather than joining paths: ``.git`` may be a file (linked work tree, submodule), a link, or elsewhere.
     """
     flags = ("--is-bare-repository", "--is-inside-work-tree", "--path-format=absolute", "--git-dir", "--git-common-dir")
-    done = run_bytes(("rev-parse", *flags), cwd)
-    if done.returncode != 0:
-        said = text(done.stderr).strip()
-        if "dubious ownership" in said:
+    # Without a work tree git refuses the last question, having answered the others.
+    done = run_bytes(("rev-parse", *flags, "--show-toplevel"), cwd)
+    answers = text(done.stdout).removesuffix("\n").split("\n", 4)
+    if len(answers) < 4:
+        if b"dubious ownership" in done.stderr:
             raise NoRepository("git does not trust this repository's owner", "see safe.directory in `git help config`")
         raise NoRepository("not inside a git repository", "run this in one, or `git init` first")
-    is_bare, inside, git_dir, common = text(done.stdout).splitlines()[:4]
+    is_bare, inside, git_dir, common = answers[:4]
     if inside != "true":
         if is_bare != "true":
             raise NoRepository("inside a .git directory", "run this in the work tree")
         return Repo(Path(common), Path(common), Path(git_dir), Path(common), bare=True)
-    top = Path(text(run_bytes(("rev-parse", "--path-format=absolute", "--show-toplevel"), cwd).stdout).rstrip("\n"))
-    here = Repo(top, top, Path(git_dir), Path(common))
+    here = Repo(Path(answers[4]), Path(answers[4]), Path(git_dir), Path(common))
     if git_dir == common:
         return here
     return _linked(here)

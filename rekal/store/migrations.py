@@ -32,10 +32,10 @@ MIGRATIONS: tuple[Migration, ...] = (m001_initial,)
 
 def version_of(con: duckdb.DuckDBPyConnection) -> int:
     """The schema version of an open store; 0 for an empty file."""
-    known = con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'").fetchone()
-    if known is None or known[0] == 0:
+    try:
+        row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    except duckdb.CatalogException:  # to ask the catalogue first takes 6 ms of every opening
         return 0
-    row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
     return int(row[0]) if row else 0
 
 
