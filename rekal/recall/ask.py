@@ -76,7 +76,8 @@ def recall(
     named = names(reader, question, options.now)
     asked = understand(question, people(reader), [(one.start, one.stop) for one in named if one.aside])
     anchors = [(one, reach(reader, one)) for one in anchors_of(asked, named)]
-    answer = _answer(reader, asked, filters, options, meaning, [found for _, found in anchors if found])
+    reaches = [found for _, found in anchors if found and found.sessions.any()]
+    answer = _answer(reader, asked, filters, options, meaning, reaches)
     shown = [reader.sessions.number(hit.session_id) for hit in answer.sessions]
     return msgspec.structs.replace(answer, anchors=[_pin(*anchor, shown) for anchor in anchors])
 
@@ -111,7 +112,7 @@ def _answer(
     if shown:
         support, missing = round(ruling.support.total, 2), _uncovered(asked, shown)
         return Answer("INJECT", "", support, asked.text, shown, missing, [], FOUND, features, known)
-    answer = _knows(asked.text, known) if known else _refused(seen, ruling)
+    answer = _knows(asked.text, known) if known else _refused(seen, ruling, reaches)
     return msgspec.structs.replace(answer, features=features)
 
 
@@ -156,12 +157,13 @@ def _knows(question: str, known: list[Passage]) -> Answer:
     return Answer("KNOWLEDGE", "", known[0].coverage, question, [], [], [], FOUND, {}, known)
 
 
-def _refused(seen: Look, ruling: Ruling) -> Answer:
+def _refused(seen: Look, ruling: Ruling, reaches: Sequence[Reach]) -> Answer:
     """Silence, and what was found instead when it belongs to somebody or something else."""
     mismatch = ruling.support.presence >= ruling.cut > ruling.support.total
     reason: Reason = "anchor_mismatch" if mismatch else "below_gate"
     answer = _silence(seen.question.text, reason, ruling.support.total)
     known = {t for t, k in zip(seen.lexical.postings.terms, seen.lexical.postings.known, strict=True) if k}
+    known.update(term for one in reaches for term in text.query_tokens(one.named.text))
     unseen = [word for word in seen.question.words if not known.intersection(text.query_tokens(word))]
     return msgspec.structs.replace(answer, uncovered=unseen)
 

@@ -156,3 +156,45 @@ def test_asking_does_not_touch_the_users_index(team: Rekal) -> None:
     team("recall", "why is the job queue in Postgres")
     assert (team.root / ".git" / "index").read_bytes() == before
     assert git(team.root, "status", "--porcelain", "--untracked-files=no").strip() in ("", "M CLAUDE.md")
+
+
+@pytest.fixture
+def spring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's clock says half past noon on 6 March 2026."""
+    monkeypatch.setattr("rekal.cli.clock.now", lambda: datetime(2026, 3, 6, 12, 30, tzinfo=UTC))
+
+
+@pytest.mark.usefixtures("spring")
+def test_dates_of_the_question_are_the_users_own(team: Rekal) -> None:
+    done = team("recall", "--json", "which log lines got timestamps in UTC yesterday")
+    (named,) = (pin for pin in done.json["anchors"] if pin["kind"] == "date")
+    assert (named["since"], named["until"]) == ("2026-03-05T00:00:00Z", "2026-03-05T23:59:59.999999Z")
+    assert (named["sessions"], named["shown"], done.json["uncovered"]) == (1, 1, [])
+
+
+@pytest.mark.usefixtures("spring")
+def test_a_name_that_nothing_shown_answers_to_is_said(team: Rekal) -> None:
+    done = team("recall", "which log lines got timestamps in UTC last month")
+    assert "none of these: date last month (2026-02-01 to 2026-02-28)" in done.out
+    done = team("recall", "--explain", "which log lines got timestamps in UTC on the logging branch")
+    assert "none of these" not in done.out
+    assert "anchor branch logging: 1 sessions, 1 shown" in done.out
+
+
+def test_a_commit_answers_to_its_name_where_the_question_has_no_topic(team: Rekal) -> None:
+    sha = git(team.root, "rev-parse", "HEAD~2").strip()
+    done = team("recall", f"why {sha[:9]}")
+    assert done.code == 1
+    assert f"known here: commit {sha[:9]}, see `rekal show {sha[:9]}`" in done.out
+    assert "never seen" not in done.out
+    assert team("recall", "--json", f"why do jobs go into Postgres in {sha[:9]}").json["anchors"][0]["shown"] == 1
+
+
+def test_what_show_opens_is_counted_after_the_next_capture(team: Rekal) -> None:
+    question = ("recall", "--json", "durable queue jobs lost when the worker restarts")
+    before = team(*question).json["sessions"][0]
+    assert team("show", before["session_id"]).code == 0
+    assert team("_worker").code == 0
+    after = team(*question).json["sessions"][0]
+    assert after["session_id"] == before["session_id"]
+    assert after["score"] == pytest.approx(before["score"] * 1.025, abs=0.002)

@@ -1,0 +1,35 @@
+"""The user's clock keeps the zone's summer times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, timedelta
+
+import pytest
+
+from rekal.cli import clock
+
+pytestmark = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone cannot be changed on this system")
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_day_has_its_own_offset_whatever_today_has() -> None:
+    now = clock.now()
+    offsets = [now.replace(month=month, day=15).utcoffset() for month in (1, 7)]
+    assert offsets == [timedelta(hours=1), timedelta(hours=2)]
+    assert now.replace(month=7, day=15).tzname() == "CEST"
+
+
+@pytest.mark.usefixtures("berlin")
+def test_it_shows_the_time_that_it_is() -> None:
+    assert abs(clock.now().astimezone(UTC).timestamp() - time.time()) < 60
