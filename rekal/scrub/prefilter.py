@@ -9,6 +9,7 @@ are hashes and UUIDs: both are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rekal.scrub.secrets.kind import Hay, Kind
 
@@ -29,21 +30,36 @@ class Prefilter:
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._kinds = kinds
-        self._in_run = _by_part(kinds, in_run=True)
         self._in_text = _by_part(kinds, in_run=False)
+        self._in_run = _by_part(kinds, in_run=True)
+        # Texts are many and what is in them repeats.
+        self._with_parts = lru_cache(maxsize=1024)(self._kinds_with)
 
     def candidates(self, ascii_text: str, low: str) -> list[tuple[Kind, Hay]]:
         """The kinds to search for, in their order, each with where its hints are to be looked for.
 
         ``ascii_text`` is the text with one ``?`` for any other character, ``low`` the same in lower case.
         """
-        text = Hay(low, ascii_text)
-        found = _present(self._in_text, text)
+        in_text = [part for part in self._in_text if part in low]
         runs = long_runs(ascii_text)
-        if runs:
-            found |= _present(self._in_run, runs)
-            return [(self._kinds[rank], runs if self._kinds[rank].in_run else text) for rank in sorted(found)]
-        return [(self._kinds[rank], text) for rank in sorted(found)]
+        in_run = [part for part in self._in_run if part in runs.text] if runs else []
+        if not in_text and not in_run:
+            return []
+        kinds, absent, absent_in_runs = self._with_parts(tuple(in_text), tuple(in_run))
+        text = Hay(low, ascii_text, absent=absent)
+        if runs is None:
+            return [(kind, text) for kind in kinds]
+        runs.absent = absent_in_runs
+        return [(kind, runs if kind.in_run else text) for kind in kinds]
+
+    def _kinds_with(
+        self, in_text: tuple[str, ...], in_run: tuple[str, ...]
+    ) -> tuple[tuple[Kind, ...], frozenset[str], frozenset[str]]:
+        """The kinds with a hint among the parts found, and the parts that were not."""
+        ranks = {rank for part in in_text for rank in self._in_text[part]}
+        ranks |= {rank for part in in_run for rank in self._in_run[part]}
+        kinds = tuple(self._kinds[rank] for rank in sorted(ranks))
+        return kinds, frozenset(self._in_text.keys() - in_text), frozenset(self._in_run.keys() - in_run)
 
 
 def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> dict[str, set[int]]:
@@ -57,26 +73,19 @@ def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> dict[str, set[int]]:
     return ranks
 
 
-def _present(parts: dict[str, set[int]], hay: Hay) -> set[int]:
-    text = hay.text
-    present = [part for part in parts if part in text]
-    if not present:
-        return set()
-    hay.absent.update(parts.keys() - present)
-    return set().union(*(parts[part] for part in present))
-
-
 def long_runs(text: str) -> Hay | None:
     """The runs of 16 or more token characters of an ASCII text, each with what stands just before it, if any."""
     classes = text.encode("ascii").translate(_CLASSES)
-    start = classes.find(_RUN)
+    find = classes.find
+    start = find(_RUN)
     pieces = []
     joints = []
     shifts = []
     size = 0
     while start >= 0:
-        end = classes.find(b" ", start + 16)
-        end = len(text) if end < 0 else end
+        end = find(b" ", start + 16)
+        if end < 0:
+            end = len(text)
         run = text[start:end]
         short_word = run.isalpha() and len(run) < _IDENTIFIER and not run.isupper()
         if not short_word and run.strip(_WORD) and run.strip(_HEX):
@@ -85,5 +94,5 @@ def long_runs(text: str) -> Hay | None:
             joints.append(size)
             shifts.append(begin - size)
             size += end - begin + 1
-        start = classes.find(_RUN, end)
+        start = find(_RUN, end)
     return Hay("\n".join(pieces), text, joints, shifts) if pieces else None

@@ -22,6 +22,8 @@ _MARKER = Regex(rf"\[redacted:[a-z0-9\-]{{1,{_LONGEST_MARKER - 11}}}\]")
 _MAX_ROUNDS = 8
 # The shortest finding with its surroundings, "pwd=abcd" or a home directory, is longer.
 _SHORTEST = 6
+# Characters of texts whose scrubbing is remembered: a third of a transcript is what it said shortly before.
+_REMEMBERED = 4 << 20
 _BARE_VALUE = Regex(r"""(?P<quote>\\*["'])[ \t]{0,4}:[ \t]{0,4}\Z""")
 _LONE = Regex("[\ud800-\udfff\x00]")
 
@@ -39,11 +41,29 @@ class Scrubber:
         self._custom = compiled(rules.custom, "custom")
         self._homes = Homes(rules)
         self._prefilter = Prefilter(KINDS)
+        self._known: dict[str, str] = {}
+        self._room = _REMEMBERED
 
     def text(self, text: str) -> str:
         """``text`` without secrets, with its homes rewritten, and valid: no NUL, no lone surrogates."""
         if len(text) < _SHORTEST:
             return _valid(text)
+        known = self._known.get(text)
+        if known is None:
+            known = self._scrubbed(text)
+            self._remember(text, known)
+        return known
+
+    def _remember(self, text: str, scrubbed: str) -> None:
+        if len(text) > _REMEMBERED:
+            return
+        if len(text) > self._room:
+            self._known.clear()
+            self._room = _REMEMBERED
+        self._known[text] = scrubbed
+        self._room -= len(text)
+
+    def _scrubbed(self, text: str) -> str:
         text = _valid(text)
         for _ in range(_MAX_ROUNDS):
             text, ascii_text, low = self._without_homes(text)

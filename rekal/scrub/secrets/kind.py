@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 import msgspec
@@ -46,24 +46,30 @@ class Hay:
 
     __slots__ = ("_joints", "_shifts", "absent", "text", "whole")
 
-    def __init__(self, text: str, whole: str, joints: Sequence[int] = (), shifts: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        text: str,
+        whole: str,
+        joints: Sequence[int] = (),
+        shifts: Sequence[int] = (),
+        absent: Collection[str] = (),
+    ) -> None:
         self.text = text
         self.whole = whole
+        self.absent = absent
         self._joints = joints
         self._shifts = shifts
-        self.absent: set[str] = set()
 
     def positions(self, hints: Iterable[str]) -> Iterator[int]:
         """Where in the whole text ``hints`` stand, hint by hint."""
+        find = self.text.find
         for hint in hints:
             if hint in self.absent:
                 continue
-            at = self.text.find(hint)
-            if at < 0:
-                self.absent.add(hint)
+            at = find(hint)
             while at >= 0:
                 yield at + self._shifts[bisect_right(self._joints, at) - 1] if self._joints else at
-                at = self.text.find(hint, at + 1)
+                at = find(hint, at + 1)
 
 
 class Kind(msgspec.Struct, frozen=True):

@@ -14,17 +14,17 @@ from typing import Literal
 import msgspec
 
 from rekal.scrub.regex import Regex
-from rekal.scrub.secrets.kind import Finder, Hay, Span, has_digit
+from rekal.scrub.secrets.kind import Finder, Hay, Kind, Span, has_digit
 from rekal.scrub.secrets.placeholder import is_placeholder, words
 from rekal.scrub.secrets.quoting import string_end
 
 Form = Literal["flag", "query", "env", "json", "config"]
 
-HINTS = ("pass", "pw", "secret", "token", "key", "auth")
+_HINTS = ("pass", "pw", "secret", "token", "key", "auth")
 
 _BEFORE = Regex(r"[A-Za-z0-9_\-]*\Z")
 _AFTER = Regex(
-    r"""(?P<rest>[A-Za-z0-9_\-]{0,24})(?P<close>\\*["'`])?\]?"""
+    r"""(?P<rest>[A-Za-z0-9_\-]{0,24}+)(?P<close>\\*["'`])?\]?"""
     r"""(?P<sep>[ \t]{0,4}(?:=>|:=|={1,3}|!={1,2}|:)[ \t]{0,4}|[ ])"""
 )
 _OPEN = Regex(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
@@ -58,21 +58,12 @@ class Named(msgspec.Struct, frozen=True):
     end: int
 
 
-def by_form(form: Form) -> Finder:
-    """A finder of the named values of one form."""
-
-    def find(text: str, hay: Hay) -> Iterator[Span]:
-        return ((value.start, value.end) for value in named_values(text, hay) if value.form == form)
-
-    return find
-
-
 # The kinds of all forms ask for the same text one after the other.
 @lru_cache(maxsize=1)
 def named_values(text: str, hay: Hay) -> tuple[Named, ...]:
     """All values of ``text`` under secret names that look like secrets."""
     found: dict[int, Named] = {}
-    for hint in HINTS:
+    for hint in _HINTS:
         done = 0
         for at in hay.positions((hint,)):
             if at < done:  # a name inside the last value: looking at all of them would cost the square of its length
@@ -189,3 +180,21 @@ def looks_generated(value: str) -> bool:
     if not re.search(r"[A-Za-z]", value) or "://" in value or value.startswith(("/", "./", "~", "../", "@")):
         return False
     return not _is_wordy(value)
+
+
+def _by_form(form: Form) -> Finder:
+    """A finder of the named values of one form."""
+
+    def find(text: str, hay: Hay) -> Iterator[Span]:
+        return ((value.start, value.end) for value in named_values(text, hay) if value.form == form)
+
+    return find
+
+
+KINDS = (
+    Kind("cli-flag", _HINTS, _by_form("flag")),
+    Kind("env-assignment", _HINTS, _by_form("env")),
+    Kind("json-field", _HINTS, _by_form("json")),
+    Kind("url-query", _HINTS, _by_form("query")),
+    Kind("config-field", _HINTS, _by_form("config")),
+)

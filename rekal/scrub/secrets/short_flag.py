@@ -11,7 +11,7 @@ from rekal.scrub.secrets.kind import Hay, Kind, Span
 from rekal.scrub.secrets.placeholder import is_placeholder, words
 
 _HINTS = (" -",)
-_FIRST = ("p", "u", "U", "b", "-")
+_OPTIONS = ("p", "u", "U", "b", "-user", "-proxy-user")
 _OPTION = Regex(
     r"""[ ](?:-p[ \t]*|(?P<login>(?:-[uU]|--(?:proxy-)?user)[ =]?(?:\\*["'])?[^\s:"'\\/]{1,80}:))"""
     r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>\x00-\x1f]{3,}))"""
@@ -28,7 +28,7 @@ _LOOK_BACK = 200
 
 def _find(text: str, hay: Hay) -> Iterator[Span]:
     for at in hay.positions(_HINTS):
-        if text[at + 2 : at + 3] not in _FIRST:
+        if not text.startswith(_OPTIONS, at + 2):
             continue
         cookies = _COOKIES.match(text, at)
         if cookies:

@@ -1,8 +1,0 @@
-"""Long command line options whose name says secret."""
-
-from __future__ import annotations
-
-from rekal.scrub.secrets.kind import Kind
-from rekal.scrub.secrets.named import HINTS, by_form
-
-KIND = Kind("cli-flag", HINTS, by_form("flag"))

@@ -1,8 +1,0 @@
-"""Environment assignments and .env lines whose name says secret."""
-
-from __future__ import annotations
-
-from rekal.scrub.secrets.kind import Kind
-from rekal.scrub.secrets.named import HINTS, by_form
-
-KIND = Kind("env-assignment", HINTS, by_form("env"))

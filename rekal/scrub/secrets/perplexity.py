@@ -1,7 +1,0 @@
-"""Perplexity keys."""
-
-from __future__ import annotations
-
-from rekal.scrub.secrets.kind import by_prefix
-
-KIND = by_prefix("perplexity-key", "pplx-", ("pplx-",), least=40, body="[A-Za-z0-9]")
