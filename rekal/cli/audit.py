@@ -23,7 +23,7 @@ class AuditAnswer(msgspec.Struct, frozen=True):
 def command(as_json: bool) -> int:
     """What left this clone, when and where to.
 
-    A departure's commit holds the segments: `git show --stat TIP` lists them, `rekal push --dry-run` says what is next.
+    A departure's commit holds the segments: `git ls-tree TIP` lists them, `rekal push --dry-run` says what is next.
     """
     app = here()
     app.require_store()

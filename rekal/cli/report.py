@@ -107,10 +107,11 @@ def _carried(app: App) -> tuple[list[str], int]:
     """All text in the segments of this clone's own refs, and how many segments do not open."""
     from rekal.transport.refs import prefix
     from rekal.transport.segment import decode
+    from rekal.transport.tree import listing
 
     own = prefix(app.config.transport.namespace)
     tips = (app.repo.ask("for-each-ref", "--format=%(objectname)", own) or "").split()
-    blobs = {name for tip in tips for name in _segments(app, tip)}
+    blobs = {name for tip in tips for name in listing(app.repo, tip, None).segments.values()}
     texts: list[str] = []
     unreadable = 0
     for blob in sorted(blobs):
@@ -118,13 +119,6 @@ def _carried(app: App) -> tuple[list[str], int]:
         unreadable += bool(report.skips)
         texts.extend(text for record in records for text in strings(msgspec.to_builtins(record)))
     return texts, unreadable
-
-
-def _segments(app: App, tip: str) -> Iterator[str]:
-    for row in app.repo.run("ls-tree", "-r", "-z", tip, "--", "segments").split("\0"):
-        head, _, _ = row.partition("\t")
-        if head:
-            yield head.split()[2]
 
 
 def strings(value: object) -> Iterator[str]:

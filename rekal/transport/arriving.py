@@ -60,21 +60,23 @@ def arrived(repo: Repo, remotes: Collection[str], own_store: str) -> Seen:
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """What FORMAT says. ``email`` is empty when it does not fit the ref's name, so that nobody is verified."""
+    """What a ref says of itself. ``email`` is empty when it does not fit the ref's name, so that nobody is verified."""
 
     version: int
     email: str = ""
 
 
 def owner_of(ref: Ref, format_text: str | None) -> Owner | None:
-    """Whose ref this is, by its FORMAT file; None when there is none to be understood."""
+    """Whose ref this is, by what it says; None when that is not to be understood."""
     lines = (format_text or "").splitlines()
     if not lines or not lines[0].startswith("rekal ") or not lines[0][6:].isdecimal() or len(lines[0]) > 12:
         return None
     version = int(lines[0][6:])
-    store = next((line[6:] for line in lines if line.startswith("store ")), "")
+    who, clone = ref.clone.split("/")
+    # Layout 1 named the store as well; the ref's name does that.
+    store = next((line[6:] for line in lines if line.startswith("store ")), clone)
     author = next(filter(None, map(_AUTHOR.fullmatch, lines)), None)
-    if author is None or f"{slug(author[2])}/{clone_id(store)}" != ref.clone:
+    if author is None or (slug(author[2]), clone_id(store)) != (who, clone):
         return Owner(version)
     return Owner(version, author[2].lower())
 

@@ -59,7 +59,7 @@ def unpublish(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: Seque
         leases.note(run, remote, there)
     with (run / _REPLACED).open("a", encoding="ascii") as noted:
         noted.write(f"{tip}\n")
-    publish(repo, ref, list(encode([*fresh, *kept])), "rekal: something was forgotten", root=True)
+    publish(repo, ref, list(encode([*fresh, *kept])), root=True)
     removed, packed = clear(repo, run, ref)
     return Unpublished(True, tuple(remotes), removed, packed)
 

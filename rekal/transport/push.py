@@ -23,7 +23,7 @@ from rekal.store.locks import exclusive
 from rekal.transport import export, leases, outbox
 from rekal.transport.export import Outgoing
 from rekal.transport.merged import Mainline, find_mainline
-from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
+from rekal.transport.refs import OwnRef, Published, own_ref, publish
 from rekal.transport.segment import encode
 
 HOOK_SECONDS = 2.0
@@ -102,13 +102,14 @@ def push(
             outgoing = export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber)
             ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
         published, size = _publish(sender.repo, ref, outgoing)
-        sent, failed = False, None
+        sent: str | None = None
+        failed = None
         try:
             sent = _send(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
         except GitError as error:
             failed = error
         tip = published.tip if published else ""
-        _remember(sender, mainline, outgoing, tip, _entry(sender, ref, to, outgoing, size) if sent else None)
+        _remember(sender, mainline, outgoing, tip, _entry(ref, sent, to, outgoing, size) if sent else None)
     if failed:
         raise failed
     notes = [published.note] if published and published.note else []
@@ -116,7 +117,15 @@ def push(
     if not left:
         (sender.layout.run / MARKER).unlink(missing_ok=True)
     return Pushed(
-        to.name, ref.name, len(outgoing.checkpoints), len(outgoing.sessions), size, outgoing.held, notes, sent, left
+        to.name,
+        ref.name,
+        len(outgoing.checkpoints),
+        len(outgoing.sessions),
+        size,
+        outgoing.held,
+        notes,
+        bool(sent),
+        left,
     )
 
 
@@ -124,16 +133,17 @@ def _publish(repo: Repo, ref: OwnRef, outgoing: Outgoing) -> tuple[Published | N
     if outgoing.empty:
         return None, 0
     segments = list(encode(outgoing.records))
-    subject = f"rekal: {len(outgoing.checkpoints)} checkpoints, {len(outgoing.sessions)} sessions"
-    return publish(repo, ref, segments, subject), sum(len(s.data) for s in segments)
+    return publish(repo, ref, segments), sum(len(s.data) for s in segments)
 
 
-def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> bool:
-    """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns whether it was sent."""
-    run, tip = sender.layout.run, tip_of(sender.repo, ref.name)
-    seen = _seen(ref, to)
-    if tip is None or (not always and tip_of(sender.repo, seen) == tip):
-        return False
+def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> str | None:
+    """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns the tip, if it was sent."""
+    run, seen = sender.layout.run, _seen(ref, to)
+    listed = sender.repo.run("for-each-ref", "--format=%(refname) %(objectname)", ref.name, seen).splitlines()
+    tips = dict(line.split(" ") for line in listed)
+    tip = tips.get(ref.name)
+    if tip is None or (not always and tips.get(seen) == tip):
+        return None
     options = ("--quiet", "--no-verify", "--no-follow-tags", "--porcelain", *leases.options(run, to.name, ref))
     arguments = ("push", *options, to.name, f"{ref.name}:{ref.name}")
     quiet = sender.repo.quiet_environment()
@@ -141,15 +151,14 @@ def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, alway
     # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
     sender.repo.run("update-ref", seen, tip)
     leases.done(run, to.name)
-    return True
+    return tip
 
 
 def _seen(ref: OwnRef, to: Destination) -> str:
     return f"refs/rekal-pushed/{to.name}/{ref.name.removeprefix('refs/')}"
 
 
-def _entry(sender: Sender, ref: OwnRef, to: Destination, outgoing: Outgoing, size: int) -> outbox.Push:
-    tip = tip_of(sender.repo, ref.name) or ""
+def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int) -> outbox.Push:
     counts = len(outgoing.checkpoints), len(outgoing.sessions)
     return outbox.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
 

@@ -1,9 +1,9 @@
 """Receiving: what teammates published becomes part of the ledger.
 
-Each ref is read on its own: its FORMAT, its new segments, each checked for size before it is read and for its name
-after, one reader for all of them. Whatever cannot be used costs itself and is counted; a ref costs a bounded amount of
-time and memory, whoever wrote it. Records go in a batch at a time, each in one transaction, and the ref's tip is noted
-with the last, so an interrupted receipt is repeated and adds what is missing.
+Each ref is read on its own: what it says of itself, then its new segments, each checked for size before it is read and
+for its name after, one reader for all of them. Whatever cannot be used costs itself and is counted; a ref costs a
+bounded amount of time and memory, whoever wrote it. Records go in a batch at a time, each in one transaction, and the
+ref's tip is noted with the last, so an interrupted receipt is repeated and adds what is missing.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from rekal.store.locks import exclusive
 from rekal.transport import tree
 from rekal.transport.arriving import BAD, Owner, Ref, arrived, owner_of, signatures
 from rekal.transport.parts import SessionPart, weight
-from rekal.transport.refs import FORMAT
+from rekal.transport.refs import LAYOUT
 from rekal.transport.segment import Reader, Record, segment_name
 from rekal.transport.sink import Budget, Pending, Sink
 
-FORMAT_READ = 1
 _WAIT = 60.0
 
 
@@ -110,9 +109,11 @@ def _read(sink: Sink, repo: Repo, ref: Ref, before: str | None, signature: str) 
     listing = tree.listing(repo, ref.tip, before)
     owner = owner_of(ref, listing.format)
     if owner is None:
-        raise _Refused(f"its {FORMAT} cannot be read, nothing of it was taken")
-    if owner.version > FORMAT_READ:
+        raise _Refused("it does not say what it is, nothing of it was taken")
+    if owner.version > LAYOUT:
         raise _Refused("it was written by a later rekal, nothing of it was taken")
+    if listing.cut:
+        raise _Refused("a shallow fetch left part of it behind, nothing of it was taken; `git fetch --unshallow` helps")
     arrival = _Arrival(repo, ref, owner, listing, signature)
     arrival.read(sink)
     return arrival
@@ -180,7 +181,7 @@ class _Arrival:
                 names[oid], wanted[oid] = name, size
         self._left_out["segments past what one ref may cost"] = len(found) - len(names)
         for oid, data in tree.contents(self._repo, wanted):
-            if segment_name(data) == names[oid]:
+            if segment_name(data).startswith(names[oid]):
                 yield data
             else:
                 self._left_out["segments under a false name"] += 1

@@ -1,15 +1,13 @@
 """Our refs: their names, and commits on them made without touching the work tree or the user's index.
 
-One ref a clone, written by that clone alone, so every push is a fast-forward. Its commits are made with git's plumbing
-and an index file of our own.
+One ref a clone, written by that clone alone, so every push is a fast-forward. Its commits are made with git's plumbing,
+without an index.
 """
 
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -21,7 +19,9 @@ from rekal.transport.segment import Segment
 
 Namespace = Literal["rekal", "heads"]
 
-FORMAT = "FORMAT"
+LAYOUT = 2  # how a ref holds its segments
+SUBJECT = f"rekal {LAYOUT}"
+FORMAT = "FORMAT"  # the file that said in layout 1 what subject and author of the commit say now
 CLONE_ID_LENGTH = 10
 _OTHER = re.compile(r"[^a-z0-9]+")
 # Signing may ask for a passphrase where nobody can type one.
@@ -74,55 +74,46 @@ def own_ref(author: Author, store_id: str, namespace: Namespace) -> OwnRef:
     return OwnRef(f"{prefix(namespace)}{slug(author.email)}/{clone_id(store_id)}", author, store_id)
 
 
-def format_text(ref: OwnRef) -> str:
-    """The FORMAT file: version, store, author."""
-    return f"rekal 1\nstore {ref.store_id}\nauthor {ref.author.name} <{ref.author.email}>\n"
-
-
 def tip_of(repo: Repo, ref: str) -> str | None:
     """The commit that a ref names; None when there is no such ref."""
     return repo.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
 
 
-def publish(repo: Repo, ref: OwnRef, segments: Sequence[Segment], message: str, *, root: bool = False) -> Published:
-    """Add segments to this clone's ref in one commit.
+def publish(repo: Repo, ref: OwnRef, segments: Sequence[Segment], *, root: bool = False) -> Published:
+    """Add segments to this clone's ref in one commit, whose tree holds them and nothing else.
 
-    With ``root`` the commit has no parent and holds these segments only (after something was forgotten). Segments that
-    are there already change nothing, and then no commit is made. Raises :class:`rekal.errors.GitError`.
+    What the ref holds is what all its commits hold, so a push costs the same however many went before. With ``root``
+    the commit has no parent (after something was forgotten). Publishing again what the tip holds makes no commit.
+    Raises :class:`rekal.errors.GitError`.
     """
     tip = tip_of(repo, ref.name)
-    tree = _tree(repo, None if root else tip, ref, segments)
+    tree = _tree(repo, segments)
     if tip and not root and repo.run("rev-parse", f"{tip}^{{tree}}").strip() == tree:
         return Published(tip, fresh=False)
     parents = ["-p", tip] if tip and not root else []
-    commit, note = _commit(repo, tree, parents, message)
+    commit, note = _commit(repo, ref.author, tree, parents)
     repo.run("update-ref", ref.name, commit, tip or "0" * len(commit))
     return Published(commit, fresh=True, note=note)
 
 
-def _tree(repo: Repo, tip: str | None, ref: OwnRef, segments: Sequence[Segment]) -> str:
-    with tempfile.TemporaryDirectory(prefix="rekal-index-") as scratch:
-        env = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
-        if tip:
-            repo.run("read-tree", tip, env=env)
-        files = [(FORMAT, format_text(ref).encode()), *((s.path, s.data) for s in segments)]
-        rows = [f"100644 {blob}\t{path}\0" for path, blob in _blobs(repo, files)]
-        repo.run("update-index", "-z", "--index-info", stdin="".join(rows).encode(), env=env)
-        return repo.run("write-tree", env=env).strip()
+def _tree(repo: Repo, segments: Sequence[Segment]) -> str:
+    rows = [f"100644 blob {_blob(repo, segment.data)}\t{segment.file_name}\n" for segment in segments]
+    return repo.run("mktree", stdin="".join(rows).encode()).strip()
 
 
-def _blobs(repo: Repo, files: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, str]]:
-    for path, data in files:
-        yield path, repo.run("hash-object", "-w", "--stdin", stdin=data).strip()
+def _blob(repo: Repo, data: bytes) -> str:
+    return repo.run("hash-object", "-w", "--stdin", stdin=data).strip()
 
 
-def _commit(repo: Repo, tree: str, parents: Sequence[str], message: str) -> tuple[str, str]:
+def _commit(repo: Repo, author: Author, tree: str, parents: Sequence[str]) -> tuple[str, str]:
     """A commit, signed when the user signs commits and that works without asking."""
-    arguments = ["commit-tree", tree, *parents, "-m", message]
+    arguments = ["commit-tree", tree, *parents, "-m", SUBJECT]
+    said = {"NAME": author.name or "unknown", "EMAIL": author.email}
+    env = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in said.items()}
     note = ""
     if repo.ask("config", "--type=bool", "--get", "commit.gpgSign") == "true":
         try:
-            return repo.run(*arguments, "-S", timeout=_SIGNING_SECONDS).strip(), note
+            return repo.run(*arguments, "-S", timeout=_SIGNING_SECONDS, env=env).strip(), note
         except GitError as error:
             note = f"not signed ({error.message})"
-    return repo.run(*arguments, "--no-gpg-sign").strip(), note
+    return repo.run(*arguments, "--no-gpg-sign", env=env).strip(), note

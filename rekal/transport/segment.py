@@ -25,6 +25,8 @@ from rekal.transport.pieces import Pieces, cut
 Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
 
 HEAD, TURNS, CHECKPOINT, EVENT, REWRITE, TOMBSTONE, FRAGMENT = range(1, 8)
+SUFFIX = ".rkl"
+NAME_LENGTH = 16  # of a segment's name in a tree: git keeps as much again for the object
 _KINDS = range(HEAD, FRAGMENT + 1)
 _GROUP = 1 << 20  # characters that one frame takes before the next begins
 
@@ -36,9 +38,9 @@ class Segment(msgspec.Struct, frozen=True):
     data: bytes
 
     @property
-    def path(self) -> str:
-        """Its place in a ref's tree."""
-        return f"segments/{self.name[:2]}/{self.name}.rkl"
+    def file_name(self) -> str:
+        """What it is called in a ref's tree."""
+        return self.name[:NAME_LENGTH] + SUFFIX
 
 
 def segment_name(data: bytes) -> str:

@@ -1,13 +1,14 @@
 """Reading what a ref's commit holds, without trusting the size or shape of anything in it.
 
-Git objects are asked for their size first and read only within limits. Trees are read one level at a time and compared
-with the tree that was read before, so a push that adds one segment costs three small trees.
+Every commit of a ref holds the segments that it adds. Git objects are asked for their size first and read only within
+limits.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -16,13 +17,15 @@ from rekal.transport.limits import MAX_SEGMENT
 from rekal.transport.refs import FORMAT
 
 MAX_FORMAT = 4_096  # bytes of the FORMAT file
-MAX_TOP = 64 << 10  # bytes of the trees at the root and of `segments`
-MAX_FOLDER = 2 << 20  # bytes of one tree of segments: 28,000 names
+MAX_COMMITS = 1 << 17  # of one ref, the newest
+MAX_FOLDER = 2 << 20  # bytes of one tree
+MAX_TREES = 32 << 20  # bytes of the trees that are read at one go
+MAX_TOP = 64 << 10  # bytes of the tree `segments` of layout 1
 _CHUNK = 32 << 20  # bytes that one git process hands over
 _SECONDS = 120.0
 
-_FOLDER = re.compile(rb"[0-9a-f]{2}")
-_SEGMENT = re.compile(rb"([0-9a-f]{40})\.rkl")
+_OLD, _OLD_FOLDER = b"segments", re.compile(rb"[0-9a-f]{2}")
+_SEGMENT = re.compile(rb"([0-9a-f]{16}|[0-9a-f]{40})\.rkl")
 _TREE, _FILE = b"40000", b"100644"
 
 
@@ -37,13 +40,14 @@ class Entry(msgspec.Struct, frozen=True):
 class Listing(msgspec.Struct, frozen=True):
     """What a tip holds that its predecessor did not: segments by name with the object that should be it.
 
-    ``format`` is the text of FORMAT, None when there is none to be read. ``strange`` counts names and trees that have
-    no place here.
+    ``format`` is version and author of the ref, None when they are not to be read. ``strange`` counts names and trees
+    that have no place here. ``cut`` says that a shallow fetch left older commits behind.
     """
 
     format: str | None
     segments: dict[str, str]
     strange: int = 0
+    cut: bool = False
 
 
 def sizes(repo: Repo, oids: Sequence[str]) -> dict[str, tuple[str, int]]:
@@ -85,17 +89,79 @@ def _read(repo: Repo, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 
 def listing(repo: Repo, tip: str, before: str | None) -> Listing:
     """What ``tip`` adds to ``before``; everything when there is no ``before`` or git has it no more."""
-    old = _top(repo, before) if before else {}
-    top = _top(repo, tip)
-    text = _format(repo, top.get(FORMAT.encode()))
-    strange = sum(name not in (FORMAT.encode(), b"segments") for name in top)
-    new_folders, bad = _folders(repo, top.get(b"segments"))
-    old_folders, _ = _folders(repo, old.get(b"segments"))
-    changed = {name: entry for name, entry in new_folders.items() if old_folders.get(name) != entry}
-    had = _segments(repo, [old_folders[name].oid for name in changed if name in old_folders])
-    have = _segments(repo, [entry.oid for entry in changed.values()])
-    fresh = {name: oid for name, oid in have.found.items() if had.found.get(name) != oid}
-    return Listing(text, fresh, strange + bad + have.strange)
+    commits = _commits(repo, tip, before)
+    trees = list(dict.fromkeys(islice(commits.values(), MAX_COMMITS)))
+    roots = _trees(repo, trees, MAX_FOLDER)
+    entries = dict.fromkeys(entry for root in roots.values() for entry in root)
+    old = dict.fromkeys(entry.oid for entry in entries if entry.name == _OLD and entry.mode == _TREE)
+    found = _segments(entry for entry in entries if entry.name != FORMAT.encode() and entry.oid not in old)
+    older = _old_segments(repo, list(old))
+    strange = found.strange + older.strange + len(trees) - len(roots) + (len(commits) > MAX_COMMITS)
+    cut = not _cut_short(repo).isdisjoint(commits)
+    return Listing(_said_by(repo, tip), older.found | found.found, strange, cut)
+
+
+def _commits(repo: Repo, tip: str, before: str | None) -> dict[str, str]:
+    """The commits that ``tip`` reaches and ``before`` does not, newest first, and the tree of each."""
+    known = before and repo.ask("cat-file", "-e", f"{before}^{{commit}}") is not None
+    since = [f"^{before}"] if known else []
+    form = (f"-n{MAX_COMMITS + 1}", "--format=%H %T", "--no-show-signature")
+    rows = repo.run("log", *form, tip, *since, "--", timeout=_SECONDS).split()
+    return dict(zip(rows[::2], rows[1::2], strict=True))
+
+
+def _cut_short(repo: Repo) -> set[str]:
+    """Commits whose parents a shallow fetch left behind."""
+    try:
+        return set((repo.common_dir / "shallow").read_text(encoding="ascii").split())
+    except FileNotFoundError:
+        return set()
+
+
+def _said_by(repo: Repo, tip: str) -> str | None:
+    """What a commit's subject and author say, or in layout 1 its FORMAT."""
+    blob = repo.ask("rev-parse", "--verify", "--quiet", f"{tip}:{FORMAT}")
+    if blob:
+        return _format(repo, blob)
+    form = "%<(64,trunc)%s%nauthor %<(256,trunc)%an%n%<(256,trunc)%ae"
+    subject, name, email = repo.run("log", "-1", f"--format={form}", "--no-show-signature", tip, "--").split("\n")[:3]
+    return f"{subject.strip()}\n{name.strip()} <{email.strip()}>\n"
+
+
+def _format(repo: Repo, blob: str) -> str | None:
+    kind, size = sizes(repo, [blob]).get(blob, ("", 0))
+    if kind != "blob" or size > MAX_FORMAT:
+        return None
+    return next((data.decode("utf-8", "replace") for _, data in contents(repo, {blob: size})), None)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    found: dict[str, str]
+    strange: int
+
+
+def _segments(entries: Iterable[Entry]) -> _Found:
+    found: dict[str, str] = {}
+    strange = 0
+    for entry in entries:
+        match = _SEGMENT.fullmatch(entry.name)
+        if match and entry.mode == _FILE:
+            found[match[1].decode()] = entry.oid
+        else:
+            strange += 1
+    return _Found(found, strange)
+
+
+def _old_segments(repo: Repo, oids: Sequence[str]) -> _Found:
+    """What lies in trees of layout 1: folders named by the two digits that all names in them begin with."""
+    tops = _trees(repo, oids, MAX_TOP) if oids else {}
+    entries = dict.fromkeys(entry for top in tops.values() for entry in top)
+    wanted = (entry for entry in entries if entry.mode == _TREE and _OLD_FOLDER.fullmatch(entry.name))
+    folders = dict.fromkeys(entry.oid for entry in wanted)
+    trees = _trees(repo, list(folders), MAX_FOLDER)
+    inside = _segments(dict.fromkeys(entry for tree in trees.values() for entry in tree))
+    odd = sum(entry.oid not in folders for entry in entries)
+    return _Found(inside.found, inside.strange + odd + len(oids) - len(tops) + len(folders) - len(trees))
 
 
 def _tree(data: bytes, oid_bytes: int) -> Iterator[Entry]:
@@ -109,53 +175,14 @@ def _tree(data: bytes, oid_bytes: int) -> Iterator[Entry]:
 
 
 def _trees(repo: Repo, oids: Sequence[str], limit: int) -> dict[str, list[Entry]]:
-    """The entries of those of these trees that are within the limit."""
+    """The entries of those of these trees that are within the limit, as many as take :data:`MAX_TREES` together."""
     found = sizes(repo, oids) if oids else {}
-    good = {oid: size for oid, (kind, size) in found.items() if kind == "tree" and size <= limit}
+    good, left = dict[str, int](), MAX_TREES
+    for oid, (kind, size) in found.items():
+        if kind == "tree" and size <= min(limit, left):
+            good[oid] = size
+            left -= size
     return {oid: list(_tree(data, len(oid) // 2)) for oid, data in contents(repo, good)}
-
-
-def _top(repo: Repo, commit: str) -> dict[bytes, Entry]:
-    oid = repo.ask("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
-    entries = _trees(repo, [oid], MAX_TOP).get(oid, []) if oid else []
-    return {entry.name: entry for entry in entries}
-
-
-def _format(repo: Repo, entry: Entry | None) -> str | None:
-    if entry is None or entry.mode != _FILE:
-        return None
-    kind, size = sizes(repo, [entry.oid]).get(entry.oid, ("", 0))
-    if kind != "blob" or size > MAX_FORMAT:
-        return None
-    return next((data.decode("utf-8", "replace") for _, data in contents(repo, {entry.oid: size})), None)
-
-
-def _folders(repo: Repo, segments: Entry | None) -> tuple[dict[bytes, Entry], int]:
-    if segments is None:
-        return {}, 0
-    entries = _trees(repo, [segments.oid], MAX_TOP).get(segments.oid) if segments.mode == _TREE else None
-    if entries is None:
-        return {}, 1
-    good = {entry.name: entry for entry in entries if entry.mode == _TREE and _FOLDER.fullmatch(entry.name)}
-    return good, len(entries) - len(good)
-
-
-class _Found(msgspec.Struct, frozen=True):
-    found: dict[str, str]
-    strange: int
-
-
-def _segments(repo: Repo, folders: Sequence[str]) -> _Found:
-    trees = _trees(repo, folders, MAX_FOLDER)
-    found: dict[str, str] = {}
-    strange = len(set(folders)) - len(trees)
-    for entry in (entry for entries in trees.values() for entry in entries):
-        match = _SEGMENT.fullmatch(entry.name)
-        if match and entry.mode == _FILE:
-            found[match[1].decode()] = entry.oid
-        else:
-            strange += 1
-    return _Found(found, strange)
 
 
 def readable(repo: Repo, segments: Mapping[str, str]) -> dict[str, tuple[str, int]]:

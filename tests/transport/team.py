@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -83,6 +84,20 @@ def commit_of(session: Session, sha: str, *, email: str | None = None) -> Checkp
     )
 
 
+def format_text(ref: OwnRef) -> str:
+    """The FORMAT file of layout 1: version, store, author."""
+    return f"rekal 1\nstore {ref.store_id}\nauthor {ref.author.name} <{ref.author.email}>\n"
+
+
+def segments_on(root: Path, ref: str) -> list[bytes]:
+    """The bytes of every segment that any commit of a ref holds."""
+    commits = git(root, "rev-list", ref).split()
+    rows = {row for commit in commits for row in git(root, "ls-tree", "-r", commit).splitlines()}
+    blobs = sorted({row.split()[2] for row in rows if row.endswith(".rkl")})
+    show = ("git", "cat-file", "blob")
+    return [subprocess.run([*show, blob], cwd=root, capture_output=True, check=True).stdout for blob in blobs]
+
+
 class Clone:
     """One clone with a store. ``who`` publishes from it."""
 
@@ -115,7 +130,7 @@ class Clone:
 
     def publish(self, *records: Record, root: bool = False) -> None:
         """Add records to the ref and push it."""
-        publish(self.repo, self.ref, list(encode(records)), "more", root=root)
+        publish(self.repo, self.ref, list(encode(records)), root=root)
         self.push()
 
     def push(self) -> None:

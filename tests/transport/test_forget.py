@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -20,7 +19,7 @@ from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
-from tests.transport.team import Clone, bare, talk
+from tests.transport.team import Clone, bare, segments_on, talk
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SECRET = "the launch is moved to the ninth of Brumaire"
@@ -230,7 +229,7 @@ def test_the_remote_gets_the_ref_without_it_in_one_commit(rekal: Rekal, remote: 
     assert "origin has the ref without it" in ran.out
     (ref,) = git(remote, "for-each-ref", "--format=%(refname)", "refs/rekal").split()
     assert git(remote, "rev-list", "--count", ref).strip() == "1"
-    records, report = decode(_segments(remote, ref))
+    records, report = decode(segments_on(remote, ref))
     assert report.skips == ()
     assert SECRET not in repr(records)
     assert "Something else" in repr(records)
@@ -238,16 +237,6 @@ def test_the_remote_gets_the_ref_without_it_in_one_commit(rekal: Rekal, remote: 
     saved(rekal, "later", "One more", minutes=60)
     push(rekal)
     assert git(remote, "rev-list", "--count", ref).strip() == "2"
-
-
-def _segments(remote: Path, ref: str) -> list[bytes]:
-    rows = [line.split() for line in git(remote, "ls-tree", "-r", ref).splitlines()]
-    show = ["git", "cat-file", "blob"]
-    return [
-        subprocess.run([*show, row[2]], cwd=remote, capture_output=True, check=True).stdout
-        for row in rows
-        if row[3].endswith(".rkl")
-    ]
 
 
 def test_an_unreachable_remote_gets_it_with_the_next_push(rekal: Rekal, remote: Path) -> None:
@@ -260,7 +249,7 @@ def test_an_unreachable_remote_gets_it_with_the_next_push(rekal: Rekal, remote: 
     remote.with_name("away.git").rename(remote)
     assert rekal("push").code == 0
     (ref,) = git(remote, "for-each-ref", "--format=%(refname)", "refs/rekal").split()
-    assert SECRET not in repr(decode(_segments(remote, ref))[0])
+    assert SECRET not in repr(decode(segments_on(remote, ref))[0])
 
 
 def test_a_ref_that_somebody_else_moved_is_not_overwritten(rekal: Rekal, remote: Path) -> None:

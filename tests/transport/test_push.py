@@ -12,6 +12,7 @@ from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
+from tests.transport.team import segments_on
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -45,18 +46,7 @@ def on(remote: Path) -> list[str]:
 
 def contents(remote: Path) -> str:
     """Everything readable in every segment on a remote."""
-    out = []
-    for ref in on(remote):
-        for line in git(remote, "ls-tree", "-r", ref).splitlines():
-            if line.endswith(".rkl"):
-                blob = line.split()[2]
-                import subprocess
-
-                data = subprocess.run(
-                    ["git", "cat-file", "blob", blob], cwd=remote, capture_output=True, check=True
-                ).stdout
-                out.append(repr(decode([data])[0]))
-    return "\n".join(out)
+    return "\n".join(repr(decode(segments_on(remote, ref))[0]) for ref in on(remote))
 
 
 def test_merged_work_leaves_and_only_that(rekal: Rekal, remote: Path) -> None:

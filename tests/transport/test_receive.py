@@ -95,7 +95,7 @@ def test_the_order_of_segments_makes_no_difference(tmp_path: Path, remote: Path,
         *(one for head in heads for one in encode([head])),
         *(s for c in checkpoints for s in encode([c])),
     ]
-    publish(mara.repo, mara.ref, segments, "all")
+    publish(mara.repo, mara.ref, segments)
     mara.push()
     whole, pieces = Clone(tmp_path / "whole", remote, "w"), Clone(tmp_path / "pieces", remote, "p")
     whole.receive()
@@ -115,7 +115,7 @@ def test_turns_read_before_their_session_are_not_lost(mara: Clone, noor: Clone) 
         *(SessionPart(s.id, s.turns, s.tool_calls, s.edits) for s in sessions),
         *(stamped(s, turns=(), tool_calls=(), edits=()) for s in sessions),
     ]
-    publish(mara.repo, mara.ref, [segment for record in records for segment in encode([record])], "apart")
+    publish(mara.repo, mara.ref, [segment for record in records for segment in encode([record])])
     mara.push()
     received = noor.receive(Budget(batch=1))
     assert received.imported.turns == 12

@@ -17,11 +17,10 @@ from rekal.store.ledger import open_ledger
 from rekal.transport.frames import HEADER, Packer
 from rekal.transport.limits import MAX_FRAMES, MAX_SEGMENT
 from rekal.transport.receive import receive
-from rekal.transport.refs import format_text
 from rekal.transport.segment import Segment, encode, segment_name
 from rekal.transport.sink import Budget
 from tests.conftest import git
-from tests.transport.team import Clone, bare, stamped, talk
+from tests.transport.team import Clone, bare, format_text, stamped, talk
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def noor(tmp_path: Path, mara: Clone) -> Clone:
 
 def files(clone: Clone, *segments: Segment) -> list[tuple[str, bytes]]:
     """A proper tree with these segments."""
-    return [("FORMAT", format_text(clone.ref).encode()), *((s.path, s.data) for s in segments)]
+    return [("FORMAT", format_text(clone.ref).encode()), *((s.file_name, s.data) for s in segments)]
 
 
 def good(name: str = "queue") -> Segment:
@@ -78,12 +77,12 @@ def test_a_blob_over_the_limit_is_never_read(mara: Clone, noor: Clone, monkeypat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "its FORMAT cannot be read"),
-        (b"", "its FORMAT cannot be read"),
-        (b"x" * 5_000, "its FORMAT cannot be read"),
-        (b"rekal \xff\xfe", "its FORMAT cannot be read"),
-        (b"rekal 99999999999\n", "its FORMAT cannot be read"),
-        (b"rekal 2\nstore x\nauthor M <mara@example.com>\n", "it was written by a later rekal"),
+        (None, "it does not say what it is"),
+        (b"", "it does not say what it is"),
+        (b"x" * 5_000, "it does not say what it is"),
+        (b"rekal \xff\xfe", "it does not say what it is"),
+        (b"rekal 99999999999\n", "it does not say what it is"),
+        (b"rekal 3\nstore x\nauthor M <mara@example.com>\n", "it was written by a later rekal"),
     ],
 )
 def test_a_ref_without_a_format_we_know_is_left_alone(mara: Clone, noor: Clone, text: bytes | None, said: str) -> None:
@@ -100,7 +99,7 @@ def test_a_format_that_is_not_the_refs_own_verifies_nobody(mara: Clone, noor: Cl
         "author": f"rekal 1\nstore {mara.store_id}\nauthor Ines <ines@example.com>\n",
         "store": "rekal 1\nstore 00000000000000000000000000\nauthor Mara <mara@example.com>\n",
     }[lie]
-    mara.raw([("FORMAT", text.encode()), (good().path, good().data)])
+    mara.raw([("FORMAT", text.encode()), (good().file_name, good().data)])
     noor.receive()
     assert noor.rows("SELECT origin FROM sessions") == [(f"unverified:{mara.origin}",)]
 

@@ -59,7 +59,7 @@ def test_same_records_same_bytes_and_the_name_is_their_hash() -> None:
     assert first == second
     (only,) = first
     assert only.name == segment.segment_name(only.data)
-    assert only.path == f"segments/{only.name[:2]}/{only.name}.rkl"
+    assert only.file_name == f"{only.name[:16]}.rkl"
 
 
 def test_nothing_gives_no_segment() -> None:
