@@ -6,11 +6,10 @@ import click
 
 from rekal.cli.app import App
 from rekal.index.build import Indexed, replacing, update
-from rekal.index.knowledge import is_current, knowledge_part, refresh
-from rekal.index.reader import open_index
-from rekal.index.standing import head_tree
+from rekal.index.knowledge import knowledge_part, refresh
+from rekal.index.standing import KNOWLEDGE, head_tree, state_of
 from rekal.index.vectors import prune
-from rekal.store.ledger import open_ledger
+from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import exclusive
 
 
@@ -20,7 +19,7 @@ def refresh_index(app: App, *, full: bool = False, wait: float = 60.0) -> Indexe
     with lock, open_ledger(app.layout.data, read_only=True, wait=wait) as ledger:
         knowledge = knowledge_part(app.repo, app.scrubber.text, _warn)
         done = update(ledger, app.layout.index, full=full, parts=[knowledge])
-        _follow_head(app)
+        _follow_head(app, ledger)
     if done.full:
         prune(app.layout.index, app.layout.vectors)  # a full build is what follows when something was forgotten
     return done
@@ -30,11 +29,9 @@ def _warn(message: str) -> None:
     click.echo(f"rekal: {message}", err=True)
 
 
-def _follow_head(app: App) -> None:
+def _follow_head(app: App, ledger: Ledger) -> None:
     """Index the prose of a HEAD that moved while nothing new was captured."""
     tree = head_tree(app.repo)
-    with open_index(app.layout.index) as reader:
-        if is_current(reader, tree):
-            return
-    with replacing(app.layout.index, copy=True) as con:
-        refresh(con, app.repo, tree, app.scrubber.text, _warn)
+    if state_of(ledger.con, app.layout.index).get(KNOWLEDGE) != tree:
+        with replacing(ledger, app.layout.index, copy=True) as con:
+            refresh(con, app.repo, tree, app.scrubber.text, _warn)

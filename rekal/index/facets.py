@@ -6,11 +6,12 @@ session changes; a session is small and its row is cheap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from rekal.index.writer import Doc, insert_rows
+from rekal.index.writer import Doc, insert_rows, remove_docs
 from rekal.store.columns import record
 from rekal.store.connect import Connection
 
@@ -19,42 +20,36 @@ _MOST_COMMANDS = 200
 
 # Sessions whose facets a change after position $after can have altered.
 _CHANGED = """
-    WITH RECURSIVE became(root, sha) AS (
-        SELECT git_sha, git_sha FROM checkpoints
-        UNION SELECT root, new_sha FROM became JOIN rewrites ON old_sha = sha)
     SELECT id FROM sessions WHERE pos > $after
-    UNION SELECT session_id FROM turns WHERE pos > $after
-    UNION SELECT session_id FROM tool_calls WHERE pos > $after
-    UNION SELECT session_id FROM checkpoint_sessions WHERE pos > $after
-    UNION SELECT session_id FROM checkpoint_sessions JOIN checkpoints c ON c.id = checkpoint_id WHERE c.pos > $after
-    UNION SELECT session_id FROM checkpoint_sessions JOIN files_touched f USING (checkpoint_id) WHERE f.pos > $after
-    UNION SELECT session_id FROM rewrites r JOIN became ON old_sha = sha
-        JOIN checkpoints c ON git_sha = root JOIN checkpoint_sessions ON checkpoint_id = c.id WHERE r.pos > $after"""
+    UNION ALL SELECT session_id FROM turns WHERE pos > $after
+    UNION ALL SELECT session_id FROM tool_calls WHERE pos > $after
+    UNION ALL SELECT session_id FROM checkpoint_sessions WHERE pos > $after
+    UNION ALL SELECT session_id FROM checkpoint_sessions JOIN checkpoints c ON c.id = checkpoint_id WHERE c.pos > $after
+    UNION ALL SELECT session_id FROM checkpoint_sessions JOIN files_touched f USING (checkpoint_id)
+        WHERE f.pos > $after"""
+_OF_COMMITS = """
+    SELECT session_id FROM checkpoint_sessions JOIN checkpoints c ON c.id = checkpoint_id
+    WHERE list_contains($commits, git_sha)"""
 
-# Several small statements: planning one that joins all of this takes 30 ms, twice what these take together.
+# Several small statements whose rows Python puts together: planning one that joins all of this takes 30 ms, five times
+# what these take together, and lists of distinct values take twice as long to plan as rows.
 _HEADS = """
     SELECT id, agent, actor, agent_type, author_name, author_email, origin, parent_id, branch, title, description,
-        count(seq), count(seq) FILTER (role IN ('human', 'steering')),
-        coalesce(any_value(started_at), min(occurred_at)), coalesce(max(occurred_at), any_value(started_at))
-    FROM sessions LEFT JOIN turns ON session_id = id WHERE list_contains($ids, id)
-    GROUP BY ALL ORDER BY id"""
+        started_at
+    FROM sessions WHERE list_contains($ids, id) ORDER BY id"""
+_SPANS = """
+    SELECT session_id, count(*), count(*) FILTER (role IN ('human', 'steering')), min(occurred_at), max(occurred_at)
+    FROM turns WHERE list_contains($ids, session_id) GROUP BY session_id"""
 _STEERING = """
-    SELECT session_id, list(content ORDER BY seq) FROM turns
-    WHERE role = 'steering' AND list_contains($ids, session_id) GROUP BY session_id"""
-_CALLS = """
-    SELECT session_id, list(DISTINCT path), list(DISTINCT command) FROM tool_calls
-    WHERE list_contains($ids, session_id) GROUP BY session_id"""
+    SELECT session_id, content FROM turns WHERE role = 'steering' AND list_contains($ids, session_id)
+    ORDER BY session_id, seq"""
+_CALLS = "SELECT DISTINCT session_id, path, command FROM tool_calls WHERE list_contains($ids, session_id)"
 _CHANGED_FILES = """
-    SELECT session_id, list(DISTINCT path) FROM checkpoint_sessions JOIN files_touched USING (checkpoint_id)
-    WHERE list_contains($ids, session_id) GROUP BY session_id"""
-# A commit that was amended, rebased or squashed is found by its old and by its new name.
+    SELECT session_id, path FROM checkpoint_sessions JOIN files_touched USING (checkpoint_id)
+    WHERE list_contains($ids, session_id)"""
 _COMMITS = """
-    WITH RECURSIVE became(root, sha) AS (
-        SELECT git_sha, git_sha FROM checkpoints
-        UNION SELECT root, new_sha FROM became JOIN rewrites ON old_sha = sha)
-    SELECT session_id, list(DISTINCT sha), list(DISTINCT subject), list(DISTINCT c.branch)
-    FROM checkpoint_sessions JOIN checkpoints c ON c.id = checkpoint_id JOIN became ON root = git_sha
-    WHERE list_contains($ids, session_id) GROUP BY session_id"""
+    SELECT session_id, git_sha, subject, c.branch
+    FROM checkpoint_sessions JOIN checkpoints c ON c.id = checkpoint_id WHERE list_contains($ids, session_id)"""
 
 _FACETS_TYPES = (
     *("INTEGER", *["VARCHAR"] * 10, "BOOLEAN", "INTEGER", "INTEGER", "TIMESTAMP", "TIMESTAMP"),
@@ -95,38 +90,80 @@ class Facets(msgspec.Struct, frozen=True):
         return "\n".join(lines)
 
 
+def _reach(commits: Iterable[str], steps: Mapping[str, Collection[str]]) -> set[str]:
+    """``commits`` and all that ``steps`` lead to from them."""
+    reached, ahead = set(), list(commits)
+    while ahead:
+        commit = ahead.pop()
+        if commit not in reached:
+            reached.add(commit)
+            ahead += steps.get(commit, ())
+    return reached
+
+
 def changed_sessions(ledger: Connection, after: int) -> list[str]:
     """Ids of sessions with anything new since ledger position ``after``, in order."""
-    return sorted(str(row[0]) for row in ledger.execute(_CHANGED, {"after": after}).fetchall())
+    found = ledger.execute(_CHANGED, {"after": after}).fetchall()
+    rewrites = ledger.execute("SELECT new_sha, old_sha, pos FROM rewrites").fetchall()
+    earlier: dict[str, list[str]] = {}
+    for new, old, _ in rewrites:
+        earlier.setdefault(new, []).append(old)
+    if rewritten := _reach((old for _, old, pos in rewrites if pos > after), earlier):
+        found += ledger.execute(_OF_COMMITS, {"commits": list(rewritten)}).fetchall()
+    return sorted({str(row[0]) for row in found})
 
 
-def _distinct(*lists: Sequence[str | None] | None) -> list[str]:
+def _distinct(*lists: Iterable[str | None] | None) -> list[str]:
     return sorted({value for values in lists for value in values or () if value})
 
 
 def read_facets(ledger: Connection, session_ids: Sequence[str]) -> list[Facets]:
     """Facets of the given sessions, ordered by id; sessions that the ledger does not have are left out."""
 
-    def by_session(sql: str) -> dict[str, tuple[list[str], ...]]:
-        return {str(row[0]): row[1:] for row in ledger.execute(sql, {"ids": list(session_ids)}).fetchall()}
+    def by_session(sql: str) -> dict[str, list[tuple[Any, ...]]]:
+        found: dict[str, list[tuple[Any, ...]]] = {}
+        for session_id, *row in ledger.execute(sql, {"ids": list(session_ids)}).fetchall():
+            found.setdefault(session_id, []).append(tuple(row))
+        return found
 
-    steering, calls, changed, commits = map(by_session, (_STEERING, _CALLS, _CHANGED_FILES, _COMMITS))
+    spans, steering, calls, changed, commits = map(by_session, (_SPANS, _STEERING, _CALLS, _CHANGED_FILES, _COMMITS))
+    later = _later(ledger) if commits else {}
     rows = []
-    for head in ledger.execute(_HEADS, {"ids": list(session_ids)}).fetchall():
+    for *head, started in ledger.execute(_HEADS, {"ids": list(session_ids)}).fetchall():
         session_id, branch = head[0], head[8]
-        paths, commands = calls.get(session_id, ([], []))
-        shas, subjects, branches = commits.get(session_id, ([], [], []))
-        (files,), (said,) = changed.get(session_id, ([],)), steering.get(session_id, ([],))
-        lists = (_distinct(branches, [branch]), _distinct(shas), _distinct(subjects), _distinct(paths, files))
-        rows.append(record(Facets, (*head, *lists, _distinct(commands), said)))
+        ((turns, human, first, last),) = spans.get(session_id, [(0, 0, None, None)])
+        paths, commands = _columns(calls.get(session_id), 2)
+        shas, subjects, branches = _columns(commits.get(session_id), 3)
+        (files,), (said,) = _columns(changed.get(session_id), 1), _columns(steering.get(session_id), 1)
+        span = (turns, human, started or first, last or started)
+        # A commit that was amended, rebased or squashed is found by its old and by its new name.
+        commit = (_distinct(branches, [branch]), _distinct(_reach(shas, later)), _distinct(subjects))
+        rows.append(record(Facets, (*head, *span, *commit, _distinct(paths, files), _distinct(commands), list(said))))
     return rows
 
 
+def _later(ledger: Connection) -> dict[str, list[str]]:
+    """What commits were rewritten to."""
+    later: dict[str, list[str]] = {}
+    for old, new in ledger.execute("SELECT old_sha, new_sha FROM rewrites").fetchall():
+        later.setdefault(old, []).append(new)
+    return later
+
+
+def _columns(rows: Sequence[tuple[Any, ...]] | None, count: int) -> Sequence[Sequence[Any]]:
+    return list(zip(*rows, strict=True)) if rows else [()] * count
+
+
+def remove_facets(index: Connection, ordinals: Sequence[int]) -> None:
+    """Take out the rows and documents of sessions, to be written anew."""
+    if ordinals:
+        for table in ("facets", "session_files"):
+            index.execute(f"DELETE FROM {table} WHERE list_contains(?, session_ord)", [list(ordinals)])
+        remove_docs(index, "facet", "list_contains(?, session_ord)", [list(ordinals)])
+
+
 def write_facets(index: Connection, rows: Sequence[Facets], ordinals: dict[str, int]) -> list[Doc]:
-    """Replace the rows of these sessions; returns their facet documents, still to be added."""
-    gone = [ordinals[row.session_id] for row in rows]
-    for table in ("facets", "session_files"):
-        index.execute(f"DELETE FROM {table} WHERE session_ord IN (SELECT unnest(?::INTEGER[]))", [gone])
+    """Add the rows of these sessions; returns their facet documents, still to be added."""
     insert_rows(index, "facets", _FACETS_TYPES, [_row(row, ordinals[row.session_id]) for row in rows])
     files = [(ordinals[row.session_id], path) for row in rows for path in row.files]
     insert_rows(index, "session_files", ("INTEGER", "VARCHAR"), files)
@@ -137,6 +174,11 @@ def _row(f: Facets, ordinal: int) -> tuple[object, ...]:
     who = (ordinal, f.session_id, f.agent, f.actor, f.agent_type, f.author_name, f.author_email, f.origin)
     where = (f.parent_id, f.branch, f.title, None, f.turns, f.human_turns, f.started_at, f.ended_at)
     return (*who, *where, f.branches, f.commits, f.files, f.commands)
+
+
+def opened_since(ledger: Connection, after: int) -> bool:
+    """Whether :func:`read_opened` may tell more than at ledger position ``after``."""
+    return ledger.execute("SELECT 1 FROM recall_edges WHERE pos > ? LIMIT 1", [after]).fetchone() is not None
 
 
 def read_opened(ledger: Connection) -> list[tuple[object, ...]]:

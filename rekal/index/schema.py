@@ -24,7 +24,7 @@ from typing import Literal
 
 from rekal.store.connect import Connection
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 Kind = Literal["turn", "facet", "memory", "document", "knowledge"]
 KINDS: tuple[Kind, ...] = ("turn", "facet", "memory", "document", "knowledge")
@@ -64,7 +64,7 @@ _TABLES = (
     """CREATE TABLE opened (
         session_id VARCHAR NOT NULL, opened_count INTEGER NOT NULL, surfaced_count INTEGER NOT NULL,
         top_query VARCHAR)""",
-    "CREATE TABLE state (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
+    "CREATE TABLE state (key VARCHAR NOT NULL, value VARCHAR NOT NULL)",
 )
 
 
@@ -81,7 +81,7 @@ def read_state(con: Connection) -> dict[str, str]:
 
 def write_state(con: Connection, values: dict[str, str]) -> None:
     """Set keys of ``state``."""
+    con.execute("DELETE FROM state WHERE list_contains(?, key)", [list(values)])
     con.execute(
-        "INSERT OR REPLACE INTO state SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
-        [list(values), list(values.values())],
+        "INSERT INTO state SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", [list(values), list(values.values())]
     )

@@ -19,7 +19,7 @@ import importlib.metadata
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain, pairwise
 from typing import cast
 
@@ -54,6 +54,8 @@ _SCAN = re.compile(
     rf"|(?P<flagpair>[\U0001f1e6-\U0001f1ff]{{2}})"
     rf"|(?P<pict>[{_PICTOGRAPH}])"
 )
+# One name or path without marks before or behind it.
+_PLAIN = re.compile(r"\w+(?:(?:[-./\\@]|::)\w+)*", re.ASCII)
 _EDGE = "\"'`()[]{}<>,;:!?*"
 _CONTRACTION = re.compile(r"'(s|d|m|ll|re|ve)(?![\w'])", re.I)
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z])")
@@ -98,16 +100,17 @@ def _bare(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept))
 
 
-def _letters(part: str) -> Iterator[str]:
+def _letters(part: str) -> tuple[str, ...]:
     """Terms of a part without inner punctuation: stem, the same without accents, and without a trailing number."""
     word = _fold(part)[:_LONGEST_TERM]
     if not word:
-        return
-    yield stem(word)
+        return ()
+    terms = [stem(word)]
     if not word.isascii() and (bare := _bare(word)) not in ("", word):
-        yield stem(bare)
+        terms.append(stem(bare))
     if word[-1].isdigit() and (numbered := _NUMBERED.fullmatch(word)):
-        yield stem(numbered[1])
+        terms.append(stem(numbered[1]))
+    return tuple(terms)
 
 
 def _humps(piece: str) -> Iterable[str]:
@@ -115,19 +118,41 @@ def _humps(piece: str) -> Iterable[str]:
     return (piece,) if piece[1:].islower() or piece[0].isdigit() else _HUMP.split(piece)
 
 
-@lru_cache(maxsize=1 << 16)
+class _Memo(dict[str, tuple[str, ...]]):
+    """Terms by text; a text never met is analysed on the way. Emptied when full, so memory stays bounded."""
+
+    def __init__(self, analyse: Callable[[str], tuple[str, ...]]) -> None:
+        self._analyse = analyse
+
+    def __missing__(self, text: str) -> tuple[str, ...]:
+        terms = self._analyse(text)
+        if len(text) <= _LONGEST_MEMO_KEY:
+            if len(self) >= _MEMO_ENTRIES:
+                self.clear()
+            self[text] = terms
+        return terms
+
+
+_parts = _Memo(_letters)
+
+
 def _atom(atom: str) -> tuple[str, ...]:
     """Terms of one run of word characters: snake_case and camelCase whole and in parts."""
     pieces = [hump for piece in atom.split("_") if piece for hump in _humps(piece)]
-    whole = () if pieces == [atom] else (_fold(atom)[:_LONGEST_TERM],)
-    return (*whole, *chain.from_iterable(map(_letters, pieces)))
+    if pieces == [atom]:
+        return _parts[atom]
+    return (_fold(atom)[:_LONGEST_TERM], *chain.from_iterable(map(_parts.__getitem__, pieces)))
 
 
-@lru_cache(maxsize=1 << 16)
+_atoms = _Memo(_atom)
+
+
 def _segment(segment: str) -> tuple[str, ...]:
     """Terms of one path segment or plain word: dotted and kebab compounds whole, then their parts."""
+    if segment.isidentifier():  # most have no joint; the same answer as below
+        return _atoms[segment]
     pieces = [piece for piece in _JOINT.split(segment) if piece]
-    parts = chain.from_iterable(map(_atom, pieces))
+    parts = chain.from_iterable(map(_atoms.__getitem__, pieces))
     if pieces == [segment]:
         return tuple(parts)
     folded = _fold(segment)
@@ -136,26 +161,24 @@ def _segment(segment: str) -> tuple[str, ...]:
     return (*whole, *((version[1],) if version else ()), *parts)
 
 
-def _compound(text: str) -> Iterator[str]:
+def _compound(text: str) -> tuple[str, ...]:
     """Terms of an identifier that may be a path."""
     if "/" not in text and "\\" not in text:
-        yield from _segment(text)
-        return
+        return _segment(text)
     segments = [segment for segment in text.replace("\\", "/").split("/") if segment.strip(".")]
+    wholes: list[str] = []
     if len(segments) > 1:
         folded = [_fold(segment) for segment in segments]
         starts = sorted({0, *range(max(0, len(folded) - _MOST_TAILS), len(folded) - 1)})
-        yield from (whole for at in starts if len(whole := "/".join(folded[at:])) <= _LONGEST_WHOLE)
-    for segment in segments:
-        yield from _segment(segment)
+        wholes = [whole for at in starts if len(whole := "/".join(folded[at:])) <= _LONGEST_WHOLE]
+    return (*wholes, *chain.from_iterable(map(_segment, segments)))
 
 
-def _spelled(text: str) -> Iterator[str]:
+def _spelled(text: str) -> Iterable[str]:
     """Terms of a run of words joined by apostrophes."""
     # "l'été" is two words, "don't" is one, and "user's" is "user".
     plain = re.sub(r"n't\b", "nt", _CONTRACTION.sub("", text), flags=re.I)
-    for piece in plain.split("'"):
-        yield from _compound(piece)
+    return chain.from_iterable(map(_compound, plain.split("'")))
 
 
 @lru_cache(maxsize=1 << 17)
@@ -182,8 +205,11 @@ def _dense(run: str, singles: bool) -> Iterator[str]:
 def _analyse(chunk: str, singles: bool) -> tuple[str, ...]:
     """Distinct terms of one chunk, in order. ``singles``: also the single characters of dense scripts."""
     bare = chunk.strip(_EDGE).rstrip(".")
+    # Nearly all chunks are one of these two; below they would get the same answer.
     if len(bare) <= _LONGEST_STEMMED and bare.isascii() and bare.isalpha() and bare[1:].islower():
-        return (stem(bare.lower()),)  # half of all chunks; the same answer as below
+        return (stem(bare.lower()),)
+    if chunk.isascii() and _PLAIN.fullmatch(bare):
+        return tuple(dict.fromkeys(_compound(bare)))
     if not chunk.isascii():
         chunk = _MODIFIER.sub("", unicodedata.normalize("NFKC", chunk).replace("\u2019", "'"))
     terms: dict[str, None] = {}
@@ -198,19 +224,12 @@ def _analyse(chunk: str, singles: bool) -> tuple[str, ...]:
     return tuple(terms)
 
 
-class _Memo(dict[str, tuple[str, ...]]):
-    """Terms by chunk; a chunk never seen is analysed on the way. Emptied when full, so memory stays bounded."""
-
-    def __missing__(self, chunk: str) -> tuple[str, ...]:
-        terms = _analyse(chunk, singles=True)
-        if len(chunk) <= _LONGEST_MEMO_KEY:
-            if len(self) >= _MEMO_ENTRIES:
-                self.clear()
-            self[chunk] = terms
-        return terms
+_document_terms = _Memo(partial(_analyse, singles=True))
 
 
-_document_terms = _Memo()
+def chunk_terms(chunk: str) -> tuple[str, ...]:
+    """The distinct terms of one chunk, a piece of a document without white space."""
+    return _document_terms[chunk]
 
 
 def tokens(text: str) -> list[str]:

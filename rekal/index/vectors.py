@@ -40,11 +40,11 @@ _HEAD = struct.Struct("<8sII496s")  # magic, version, dim, model id
 _VERSION = 1
 
 
-def write_chunks(con: Connection) -> None:
-    """Note for each turn added since the last call which text its vector is made of."""
+def write_chunks(con: Connection, first: int) -> None:
+    """Note for each turn from document ``first`` on which text its vector is made of."""
     con.execute(
         f"""INSERT INTO chunks SELECT doc_id, md5_number_lower(left(text, {HEAD})) FROM docs
-            WHERE kind = 'turn' AND doc_id > (SELECT coalesce(max(doc_id), -1) FROM chunks) ORDER BY doc_id"""
+            WHERE kind = 'turn' AND doc_id >= {first} ORDER BY doc_id"""
     )
 
 

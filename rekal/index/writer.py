@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from rekal.index.schema import Kind
-from rekal.index.text import tokens
+from rekal.index.text import chunk_terms
 from rekal.store.connect import Connection
 
 Ints = NDArray[np.int32]
 
 # Postings kept in memory before they are sorted and written: 12 bytes each.
 _MOST_PENDING = 16_000_000
+# Documents kept before they are analysed and written together.
+_BATCH = 4096
 _NO_TIME = -(1 << 62)
 
 
@@ -33,11 +36,11 @@ class Doc(msgspec.Struct, frozen=True):
     occurred_us: int | None = None
 
 
-class _Vocabulary(dict[str, int]):
-    """Numbers terms in order of first appearance."""
+class _Numbers(dict[str, int]):
+    """Numbers strings in order of first appearance."""
 
-    def __missing__(self, term: str) -> int:
-        self[term] = number = len(self)
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
         return number
 
 
@@ -46,40 +49,62 @@ class Writer:
 
     def __init__(self, con: Connection) -> None:
         self._con = con
-        self._next = _scalar(con, "SELECT coalesce(max(doc_id) + 1, 0) FROM docs")
-        self._vocabulary = _Vocabulary()
+        #: Id of the next document.
+        self.next = scalar(con, "SELECT coalesce(max(doc_id) + 1, 0) FROM docs")
+        self._vocabulary = _Numbers()
+        self._waiting: list[Doc] = []
         self._pending: list[tuple[Ints, Ints, Ints]] = []
 
     def add(self, docs: Sequence[Doc]) -> range:
-        """Write ``docs`` and return their new ids, in order."""
-        given = range(self._next, self._next + len(docs))
-        if docs:
-            self._next = given.stop
-            lengths = self._analyse(docs, given)
-            _insert_docs(self._con, docs, given, lengths)
-            if sum(len(terms) for terms, _, _ in self._pending) > _MOST_PENDING:
-                self.flush()
+        """Take ``docs`` and return their new ids, in order."""
+        given = range(self.next, self.next + len(docs))
+        self.next = given.stop
+        self._waiting += docs
+        if len(self._waiting) >= _BATCH:
+            self._write()
         return given
 
-    def _analyse(self, docs: Sequence[Doc], given: range) -> Ints:
-        """Queue the postings of ``docs``; return their lengths in terms."""
-        flat = array("i")
-        lengths = np.empty(len(docs), np.int32)
-        for at, doc in enumerate(docs):
-            terms = tokens(doc.text)
-            flat.extend(map(self._vocabulary.__getitem__, terms))
-            lengths[at] = len(terms)
-        owner = np.repeat(np.arange(given.start, given.stop, dtype=np.int64), lengths)
-        pairs, counts = np.unique(np.frombuffer(flat, np.int32).astype(np.int64) << 32 | owner, return_counts=True)
+    def _write(self) -> None:
+        docs, self._waiting = self._waiting, []
+        first = self.next - len(docs)
+        lengths = self._analyse([doc.text for doc in docs], first)
+        _insert_docs(self._con, docs, first, lengths)
+        if sum(len(terms) for terms, _, _ in self._pending) > _MOST_PENDING:
+            self._write_postings()
+
+    def _analyse(self, texts: Sequence[str], first: int) -> Ints:
+        """Queue the postings of documents numbered from ``first``; return their lengths in terms."""
+        # Each chunk of a batch is looked up once, numpy does the rest: a look-up for each term of each document would
+        # take as long as everything else.
+        chunks, flat = _Numbers(), array("i")
+        sizes = np.empty(len(texts), np.int64)
+        for at, text in enumerate(texts):
+            words = text.split()
+            flat.extend(map(chunks.__getitem__, words))
+            sizes[at] = len(words)
+        found = [chunk_terms(chunk) for chunk in chunks]
+        terms = np.fromiter(map(self._vocabulary.__getitem__, chain.from_iterable(found)), np.int64)
+        widths = np.fromiter(map(len, found), np.int64, len(found))
+        chunk = np.frombuffer(flat, np.int32)
+        width = widths[chunk]
+        owner = np.repeat(np.repeat(np.arange(len(texts)), sizes), width)
+        # Where the terms of each chunk begin, less where they go: with their new place added, where each comes from.
+        shift = (np.cumsum(widths) - widths)[chunk] - (np.cumsum(width) - width)
+        term = terms[np.repeat(shift, width) + np.arange(len(owner))]
+        pairs, counts = np.unique(term << 32 | (owner + first), return_counts=True)
         self._pending.append(
             ((pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32))
         )
-        return lengths
+        return np.bincount(owner, minlength=len(texts)).astype(np.int32)
 
     def flush(self) -> None:
-        """Write the terms and postings of everything added so far, ordered by term, then document."""
-        if not self._pending:
-            return
+        """Write everything added so far; postings are ordered by term, then document."""
+        if self._waiting:
+            self._write()
+        if self._pending:
+            self._write_postings()
+
+    def _write_postings(self) -> None:
         local, docs, tf = (np.concatenate(column) for column in zip(*self._pending, strict=True))
         terms = _term_ids(self._con, list(self._vocabulary))[local]
         order = np.argsort(terms.astype(np.int64) << 32 | docs)
@@ -89,7 +114,8 @@ class Writer:
         self._vocabulary.clear()
 
 
-def _scalar(con: Connection, sql: str) -> int:
+def scalar(con: Connection, sql: str) -> int:
+    """The one number that a query answers."""
     return int(con.execute(sql).fetchall()[0][0])
 
 
@@ -104,10 +130,10 @@ def _objects(values: Iterable[str | None], count: int) -> NDArray[np.object_]:
     return np.fromiter(values, dtype=object, count=count)
 
 
-def _insert_docs(con: Connection, docs: Sequence[Doc], given: range, lengths: Ints) -> None:
+def _insert_docs(con: Connection, docs: Sequence[Doc], first: int, lengths: Ints) -> None:
     n = len(docs)
     columns: dict[str, NDArray[np.generic]] = {
-        "doc_id": np.arange(given.start, given.stop, dtype=np.int32),
+        "doc_id": np.arange(first, first + n, dtype=np.int32),
         "kind": _objects((doc.kind for doc in docs), n),
         "ord": np.fromiter((-1 if doc.session_ord is None else doc.session_ord for doc in docs), np.int32, n),
         "session_id": _objects((doc.session_id for doc in docs), n),
@@ -128,7 +154,7 @@ def _insert_docs(con: Connection, docs: Sequence[Doc], given: range, lengths: In
 
 def _term_ids(con: Connection, terms: list[str]) -> Ints:
     """Ids of distinct ``terms``, in order; those never seen get new ones."""
-    first_new = _scalar(con, "SELECT coalesce(max(term_id) + 1, 0) FROM terms")
+    first_new = scalar(con, "SELECT coalesce(max(term_id) + 1, 0) FROM terms")
     found = np.full(len(terms), -1, np.int32) if not first_new else _known_term_ids(con, terms)
     unseen = np.flatnonzero(found < 0)
     found[unseen] = np.arange(first_new, first_new + len(unseen), dtype=np.int32)

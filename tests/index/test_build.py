@@ -213,7 +213,7 @@ def test_a_build_that_dies_leaves_the_old_index_and_no_litter(
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(build, "write_opened", die)
+    monkeypatch.setattr(build, "write_chunks", die)
     with pytest.raises(KeyboardInterrupt):
         store.update(full=full)
     assert store.index.read_bytes() == before
