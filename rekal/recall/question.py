@@ -156,7 +156,7 @@ def people_in(text: str, people: Sequence[str]) -> list[str]:
     at = {person: _named(text, person) for person in people if person}
     for person in at:
         where = _mailbox(text, person) if at[person] < 0 else -1
-        if where not in at.values():  # else the name that stands there has been understood
+        if where >= 0 and where not in at.values():  # else the name that stands there has been understood
             at[person] = where
     return sorted((person for person, where in at.items() if where >= 0), key=at.__getitem__)
 

@@ -81,6 +81,11 @@ def test_people_become_anchors_not_terms() -> None:
     assert "parser" in question.words
 
 
+def test_all_the_people_of_a_store_may_be_named_at_once() -> None:
+    named = understand("How did Ada help Grace with the lexer?", ["Grace", "Ada"]).of_kind("person")
+    assert [anchor.text for anchor in named] == ["Ada", "Grace"]
+
+
 def test_a_name_inside_a_word_or_address_is_not_that_person() -> None:
     assert understand("adapt the Adapter for bob@example.com", ["Ada", "bob"]).of_kind("person") == ()
 
