@@ -161,9 +161,10 @@ def _remove_objects(repo: Repo, old: str) -> tuple[int, int]:
 
 def replace_on(repo: Repo, run: Path, ref: OwnRef, remote: str, seconds: float) -> str:
     """Have a remote take the new ref in place of the old one; what was in the way, empty when nothing was."""
-    arguments = ("push", "--quiet", "--no-verify", *leases.options(run, remote, ref), remote, f"{ref.name}:{ref.name}")
+    options = ("--quiet", "--no-verify", "--recurse-submodules=no", *leases.options(run, remote, ref))
+    arguments = ("push", *options, remote, f"{ref.name}:{ref.name}")
     try:
-        repo.run("-c", "push.recurseSubmodules=no", *arguments, timeout=seconds, env=repo.quiet_environment())
+        repo.run(*arguments, timeout=seconds, env=repo.quiet_environment())
     except GitError as error:
         return error.message
     repo.run("update-ref", f"{_PUSHED}{remote}/{ref.name.removeprefix('refs/')}", tip_of(repo, ref.name) or "")

@@ -8,7 +8,8 @@ from datetime import datetime
 
 import msgspec
 
-from rekal.model import LOCAL, SessionRange, Tombstone
+from rekal.model import LOCAL, Checkpoint, SessionRange, Tombstone
+from rekal.store import reads
 from rekal.store.columns import aware, insert, naive, record
 from rekal.store.ledger import Ledger
 from rekal.transport.merged import RULE_VERSION, Mainline, Why
@@ -69,6 +70,11 @@ def known_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
         [mainline.tip, RULE_VERSION],
     ).fetchall()
     return {str(sha): Why[str(name)] for sha, name in rows}
+
+
+def checkpoints_sent(ledger: Ledger) -> list[Checkpoint]:
+    """The checkpoints that left, to whichever remote."""
+    return reads.checkpoints(ledger.con, "id IN (SELECT id FROM shipped WHERE kind IN ('checkpoint', 'summary'))", [])
 
 
 def own_tombstones(ledger: Ledger) -> list[Tombstone]:

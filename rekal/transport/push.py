@@ -18,12 +18,12 @@ from rekal.git import Repo
 from rekal.model import Author
 from rekal.scrub import Scrubber
 from rekal.store.layout import Layout
-from rekal.store.ledger import open_ledger
+from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import exclusive
 from rekal.transport import export, leases, outbox
 from rekal.transport.export import Outgoing
-from rekal.transport.merged import Mainline, find_mainline
-from rekal.transport.refs import OwnRef, Published, own_ref, publish
+from rekal.transport.merged import Mainline, find_mainline, judge
+from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
 from rekal.transport.segment import encode
 
 HOOK_SECONDS = 2.0
@@ -101,19 +101,21 @@ def push(
         with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
             outgoing = export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber)
             ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
+            obstacle = _obstacle(sender, ledger, mainline, to)
         published, size = _publish(sender.repo, ref, outgoing)
         sent: str | None = None
         failed = None
         try:
-            sent = _send(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
+            if not obstacle:
+                sent = _send(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
         except GitError as error:
             failed = error
         tip = published.tip if published else ""
         _remember(sender, mainline, outgoing, tip, _entry(ref, sent, to, outgoing, size) if sent else None)
     if failed:
         raise failed
-    notes = [published.note] if published and published.note else []
-    left = bool(outgoing.held)
+    notes = [note for note in (published.note if published else "", obstacle) if note]
+    left = bool(outgoing.held or obstacle) or _lacking(sender, ref, to)
     if not left:
         (sender.layout.run / MARKER).unlink(missing_ok=True)
     return Pushed(
@@ -127,6 +129,30 @@ def push(
         bool(sent),
         left,
     )
+
+
+def _obstacle(sender: Sender, ledger: Ledger, mainline: Mainline | None, to: Destination) -> str:
+    """Why the ref may not go to this remote as yet, in words; empty when it may."""
+    if sender.settings.namespace == "heads" and not sender.repo.ask(
+        "for-each-ref", "--count=1", "--format=%(refname)", f"refs/remotes/{to.name}/"
+    ):
+        # A host takes the first branch it gets for its default.
+        return f"{to.name} has no branch yet; memory goes there with the next push"
+    if len(sender.settings.remotes) > 1:
+        # One ref goes to all remotes: what one of them has merged may be news to another.
+        verdicts = judge(sender.repo, mainline, outbox.checkpoints_sent(ledger))
+        foreign = sum(not verdict.shareable for verdict in verdicts)
+        if foreign:
+            return f"{foreign} commits shared elsewhere are not part of {to.name}'s mainline; its memory waits for them"
+    return ""
+
+
+def _lacking(sender: Sender, ref: OwnRef, to: Destination) -> bool:
+    """Whether another remote that memory may go to has not got the ref as it is."""
+    repo = sender.repo
+    others = [Destination(name, url) for name, url in sender.settings.remotes.items() if name != to.name]
+    there = [other for other in others if repo.ask("remote", "get-url", "--push", other.name) == other.url]
+    return any(tip_of(repo, _seen(ref, other)) != tip_of(repo, ref.name) for other in there)
 
 
 def _publish(repo: Repo, ref: OwnRef, outgoing: Outgoing) -> tuple[Published | None, int]:
@@ -144,10 +170,17 @@ def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, alway
     tip = tips.get(ref.name)
     if tip is None or (not always and tips.get(seen) == tip):
         return None
-    options = ("--quiet", "--no-verify", "--no-follow-tags", "--porcelain", *leases.options(run, to.name, ref))
+    options = (
+        "--quiet",
+        "--no-verify",
+        "--recurse-submodules=no",
+        "--no-follow-tags",
+        "--porcelain",
+        *leases.options(run, to.name, ref),
+    )
     arguments = ("push", *options, to.name, f"{ref.name}:{ref.name}")
     quiet = sender.repo.quiet_environment()
-    sender.repo.run("-c", "push.recurseSubmodules=no", *arguments, timeout=seconds, env=quiet)
+    sender.repo.run(*arguments, timeout=seconds, env=quiet)
     # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
     sender.repo.run("update-ref", seen, tip)
     leases.done(run, to.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_the_hook_sends_with_the_push_that_merges(rekal: Rekal, remote: Path, mo
     session(rekal, "queue")
     head = git(rekal.root, "rev-parse", "HEAD").strip()
     old = git(rekal.root, "rev-parse", "origin/main").strip()
-    monkeypatch.setattr("sys.stdin", __import__("io").StringIO(f"refs/heads/main {head} refs/heads/main {old}\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"refs/heads/main {head} refs/heads/main {old}\n"))
     done = rekal("push", "--hook", "origin", str(remote))
     assert (done.code, done.err) == (0, "")
     assert "Please write queue" in contents(remote)
@@ -99,11 +100,73 @@ def test_memory_goes_only_where_it_was_allowed(
         git(rekal.root, "remote", "add", "fork", str(other))
     if case == "moved":
         git(rekal.root, "remote", "set-url", "origin", str(other))
-    monkeypatch.setattr("sys.stdin", __import__("io").StringIO(""))
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
     done = rekal("push", "--hook", name, str(other))
     assert done.code == 0
     assert done.err.count("\n") == 1
     assert on(other) == []
+
+
+def hook(rekal: Rekal, monkeypatch: pytest.MonkeyPatch, remote: str) -> str:
+    """The user's `git push REMOTE main` with the hook before it; what the hook said."""
+    head = git(rekal.root, "rev-parse", "main").strip()
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"refs/heads/main {head} refs/heads/main {'0' * 40}\n"))
+    done = rekal("push", "--hook", remote, git(rekal.root, "remote", "get-url", remote).strip())
+    assert done.code == 0
+    git(rekal.root, "push", "-q", "--no-verify", remote, "main")
+    return done.err
+
+
+@pytest.fixture
+def second(rekal: Rekal, remote: Path) -> Path:
+    """Another remote, named second, that memory may go to."""
+    path = rekal.root.parent / "second.git"
+    git(rekal.root.parent, "init", "-q", "--bare", "-b", "main", str(path))
+    git(rekal.root, "remote", "add", "second", str(path))
+    assert rekal("share", "second", "--mainline", "main").code == 0
+    return path
+
+
+def test_each_of_two_remotes_gets_memory_with_the_push_that_goes_there(
+    rekal: Rekal, remote: Path, second: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(rekal, "queue")
+    assert hook(rekal, monkeypatch, "origin") == ""
+    assert "Please write queue" in contents(remote)
+    assert (on(second), (rekal.layout.run / "share-on").exists()) == ([], True)
+    assert hook(rekal, monkeypatch, "second") == ""
+    assert contents(second) == contents(remote)
+    assert not (rekal.layout.run / "share-on").exists()
+
+
+def test_what_one_remote_has_merged_stays_from_another_until_it_has(
+    rekal: Rekal, remote: Path, second: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(rekal.root, "push", "-q", "--no-verify", "second", "main")
+    session(rekal, "queue")
+    assert hook(rekal, monkeypatch, "origin") == ""
+    said = rekal("push", "second", "--json").json
+    assert (said["sent"], on(second)) == (False, [])
+    assert said["notes"] == ["1 commits shared elsewhere are not part of second's mainline; its memory waits for them"]
+    assert hook(rekal, monkeypatch, "second") == ""
+    assert "Please write queue" in contents(second)
+
+
+def test_a_branch_of_ours_is_never_the_first_of_a_remote(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = rekal.root.parent / "empty.git"
+    git(rekal.root.parent, "init", "-q", "--bare", "-b", "main", str(path))
+    git(rekal.root, "remote", "add", "origin", str(path))
+    (rekal.home / "rekal").mkdir()
+    (rekal.home / "rekal" / "config.yml").write_text("transport: {namespace: heads}\n", encoding="utf-8")
+    assert rekal("share", "origin").code == 0
+    session(rekal, "queue")
+    assert (
+        hook(rekal, monkeypatch, "origin") == "rekal: origin has no branch yet; memory goes there with the next push\n"
+    )
+    assert git(path, "for-each-ref", "--format=%(refname)").split() == ["refs/heads/main"]
+    session(rekal, "more", 10)
+    assert hook(rekal, monkeypatch, "origin") == ""
+    assert len(git(path, "for-each-ref", "refs/heads/rekal").splitlines()) == 1
 
 
 def test_a_committed_file_cannot_turn_sharing_on(rekal: Rekal) -> None:
