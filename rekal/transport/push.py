@@ -118,17 +118,8 @@ def push(
     left = bool(outgoing.held or obstacle) or _lacking(sender, ref, to)
     if not left:
         (sender.layout.run / MARKER).unlink(missing_ok=True)
-    return Pushed(
-        to.name,
-        ref.name,
-        len(outgoing.checkpoints),
-        len(outgoing.sessions),
-        size,
-        outgoing.held,
-        notes,
-        bool(sent),
-        left,
-    )
+    counts = len(outgoing.checkpoints), len(outgoing.sessions), size
+    return Pushed(to.name, ref.name, *counts, outgoing.held, notes, bool(sent), left)
 
 
 def _obstacle(sender: Sender, ledger: Ledger, mainline: Mainline | None, to: Destination) -> str:
