@@ -8,14 +8,16 @@ what was stored already is known by its ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Literal
 
 import msgspec
 
 from rekal.agents.base import Adapter, Source
-from rekal.capture import copies, sweep
+from rekal.capture import ahead, copies, sweep
 from rekal.capture.facts import read_facts
 from rekal.capture.link import CommitFacts, Linked, link
 from rekal.capture.rewrite import carry_over
@@ -178,22 +180,45 @@ def _write(
     total = Captured()
     done = 0
     groups = list(sweep.batches(todo)) or [[]]
-    history = History(repo)
-    for number, batch in enumerate(groups, start=1):
-        readings = []
-        for adapter, source in batch:
-            reading = sweep.read(job, adapter, source, known.get(source.key))
-            fresh = tuple(only_new_lines(session, history) for session in reading.sessions)
-            readings.append(msgspec.structs.replace(reading, sessions=fresh))
-            done += 1
-            if progress:
-                progress(done, len(todo))
-        warnings.extend(r.warning for r in readings if r.warning)
-        with open_ledger(layout.data, read_only=False, wait=30.0, create=True) as ledger, ledger.transaction():
-            total = _append(ledger, readings, total)
-            if number == len(groups):
-                total = _finish(ledger, repo, job, plan, total)
+    with closing(_readings(repo, job, todo, known, ahead_of_writing=plan.backfill)) as coming:
+        for number, batch in enumerate(groups, start=1):
+            readings = []
+            for reading in islice(coming, len(batch)):
+                readings.append(reading)
+                done += 1
+                if progress:
+                    progress(done, len(todo))
+            warnings.extend(r.warning for r in readings if r.warning)
+            with open_ledger(layout.data, read_only=False, wait=30.0, create=True) as ledger, ledger.transaction():
+                total = _append(ledger, readings, total)
+                if number == len(groups):
+                    total = _finish(ledger, repo, job, plan, total)
     return msgspec.structs.replace(total, warnings=tuple(warnings))
+
+
+def _readings(
+    repo: Repo,
+    job: sweep.Job,
+    todo: Sequence[tuple[Adapter, Source]],
+    known: Mapping[str, sources.SourceState],
+    *,
+    ahead_of_writing: bool,
+) -> Generator[sweep.Reading, None, None]:
+    """What ``todo`` reads, in its order."""
+    history = History(repo)
+
+    def read(place: int) -> sweep.Reading:
+        adapter, source = todo[place]
+        reading = sweep.read(job, adapter, source, known.get(source.key))
+        fresh = tuple(only_new_lines(session, history) for session in reading.sessions)
+        return msgspec.structs.replace(reading, sessions=fresh)
+
+    if not ahead_of_writing:
+        return (read(place) for place in range(len(todo)))
+    # A part of a database says nothing of its bytes, and its connection may not be shared.
+    sizes = [None if source.key != str(source.path) else source.size for _, source in todo]
+    # The scrubber may be the first to need the store's salt, which must be drawn once.
+    return ahead.in_order(read, sizes, prepare=lambda: job.scrubber)
 
 
 def _append(ledger: Ledger, readings: Sequence[sweep.Reading], total: Captured) -> Captured:

@@ -1,0 +1,60 @@
+"""Run a verb of ``rekal`` whose back-fill reads in four processes; a program of its own: ``ahead.py WHO N VERB…``.
+
+The child that comes to the N-th of the files kills ``itself``, its ``parent`` or ``nobody``. The last line of stderr
+is how many processes were started and how many of them killed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+from rekal.capture import ahead, sweep
+from rekal.cli.main import run
+
+_WHO, _KILL_AT, _PARENT = sys.argv[1], int(sys.argv[2]), os.getpid()
+_started = _killed = 0
+_fork, _waitpid, _read = os.fork, os.waitpid, sweep.read
+
+
+def _counted_fork() -> int:
+    global _started
+    _started += 1
+    return _fork()
+
+
+def _counted_end(pid: int, options: int) -> tuple[int, int]:
+    global _killed
+    ended = _waitpid(pid, options)
+    _killed += os.WIFSIGNALED(ended[1])
+    return ended
+
+
+def _read_or_kill(job: Any, adapter: Any, source: Any, state: Any) -> sweep.Reading:
+    if os.getpid() != _PARENT and _WHO != "nobody":
+        files = [one.key for _, one in sweep.changed(job, {}) if one.key == str(one.path)]
+        if files.index(source.key) == _KILL_AT:
+            os.kill(_PARENT if _WHO == "parent" else os.getpid(), signal.SIGKILL)
+    return _read(job, adapter, source, state)
+
+
+def main() -> int:
+    """Run the verb in ``argv``."""
+    for room, name, value in (
+        (ahead, "LEAST", 0),
+        (ahead, "_processors", lambda: 4),
+        (sweep, "BATCH_BYTES", 2000),
+        (sweep, "read", _read_or_kill),
+        (os, "fork", _counted_fork),
+        (os, "waitpid", _counted_end),
+    ):
+        setattr(room, name, value)
+    code = run(sys.argv[3:])
+    sys.stderr.write(f"{_started} {_killed}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
