@@ -32,6 +32,10 @@ def boosted(reader: IndexReader, seen: Look, reaches: Sequence[Reach]) -> Look:
     sessions = 1 + OPENED * _saturated(_opened(reader))
     turns = np.ones(len(seen.turns))
     for one in reaches:
+        # Files are left to BM25 of the facets: many sessions touch what few are about. On devrecall's 426 questions
+        # that name a file this factor lowers MRR, by .13 on commit subjects; 1.1 to 1.25 gains as often as it loses.
+        if one.named.kind == "path":
+            continue
         sessions *= np.where(one.sessions, NAMED, 1.0)
         if one.named.kind == "date":
             turns *= np.where(one.turns, NAMED, 1.0)

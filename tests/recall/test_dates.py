@@ -91,6 +91,7 @@ def test_every_date_of_a_question_is_read_in_order() -> None:
         "why do weekly reports on monday.com fail",
         "which certificates expire on 2027-01-01",
         "what happens next week or tomorrow",
+        "what is planned in December 2026",
     ],
 )
 def test_what_only_looks_like_a_date_is_none(question: str) -> None:
