@@ -121,7 +121,7 @@ def _ask(layout: Layout, question: str) -> None:
 def _publish(writer: Path, person: int, records: list[Record]) -> None:
     author = Author(f"Author {person}", f"author{person}@example.com")
     ref = own_ref(author, ids.derive("store", str(person)), "rekal")
-    publish(find_repo(writer), ref, list(encode(records)), "more")
+    publish(find_repo(writer), ref, list(encode(records)))
 
 
 def _session(vocabulary: Vocabulary, person: int, number: int) -> list[Record]:

@@ -89,6 +89,7 @@ class Meaning:
 
     def __init__(self, dense: Dense, opener: Callable[[], Embedder]) -> None:
         self.dense, self._opener = dense, opener
+        self._questions: dict[str, Vectors] = {}
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -98,7 +99,13 @@ class Meaning:
             raise EngineError("the vectors are of another model")
         return found
 
+    def vector(self, question: str) -> Vectors:
+        """The question's vector, made once: it costs as much as all the search. EngineError."""
+        if question not in self._questions:
+            self._questions[question] = self.embedder.embed_query(question)
+        return self._questions[question]
+
     def near(self, question: str) -> Nearness:
         """How near everything is to ``question``, filtered by nothing. EngineError."""
-        cosine = self.dense.cosine(self.embedder.embed_query(question))
+        cosine = self.dense.cosine(self.vector(question))
         return Nearness(cosine, self.dense.centroid(cosine))

@@ -164,7 +164,7 @@ def _segment(segment: str) -> tuple[str, ...]:
 def _compound(text: str) -> tuple[str, ...]:
     """Terms of an identifier that may be a path."""
     if "/" not in text and "\\" not in text:
-        return _segment(text)
+        return _atom(text) if text.isidentifier() else _segment(text)  # one by itself rarely recurs
     segments = [segment for segment in text.replace("\\", "/").split("/") if segment.strip(".")]
     wholes: list[str] = []
     if len(segments) > 1:

@@ -23,7 +23,7 @@ _BATCH = 4096
 _NO_TIME = -(1 << 62)
 
 
-class Doc(msgspec.Struct, frozen=True):
+class Doc(msgspec.Struct, frozen=True, gc=False):
     """One searchable unit. ``occurred_us`` is microseconds since 1970 UTC. ``key`` names a unit that is no turn."""
 
     kind: Kind
