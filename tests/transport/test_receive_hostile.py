@@ -174,6 +174,21 @@ def test_millions_of_tiny_frames_cost_no_more_than_a_ref_may(mara: Clone, noor: 
     assert "1 segments past what one ref may cost" in received.notes[0]
 
 
+@pytest.mark.soak
+def test_ten_million_tiny_frames_cost_no_more_than_a_ref_may(mara: Clone, noor: Clone) -> None:
+    frame = Packer().pack(5, b"\x96\x00\xa0\x90\x90\x90\x90").data
+    each = (MAX_SEGMENT - len(HEADER)) // len(frame) - 1
+    count = -(-10_000_000 // each)
+    mara.raw(files(mara, *(named(HEADER + Packer().pack(99, bytes([n])).data + frame * each) for n in range(count))))
+    before = time.process_time()
+    received = noor.receive()
+    taken = time.process_time() - before
+    print(f"{count * each:,} frames in {count} segments: {taken:.1f} s")
+    assert taken < 60
+    assert "segments past what one ref may cost" in received.notes[0]
+    assert "frames over a limit" in received.notes[0]
+
+
 def test_a_ref_over_its_budget_of_bytes_keeps_what_is_within(mara: Clone, noor: Clone) -> None:
     one = [good(f"s{n}") for n in range(6)]
     mara.raw(files(mara, *one))

@@ -183,6 +183,29 @@ def test_bombs_cost_little_and_are_said(name: str) -> None:
     assert time.process_time() - start < SECONDS
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("frame", [_frame(99, b"", 0), _frame(REWRITE, b"\x90", 1, 1)], ids=["unknown", "rewrites"])
+def test_ten_million_tiny_frames_are_not_walked(frame: bytes) -> None:
+    each = (limits.MAX_SEGMENT - len(HEADER)) // len(frame)
+    count = -(-10_000_000 // each)
+    data = HEADER + frame * each
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        found, report = decode(data for _ in range(count))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    taken = time.process_time() - start
+    print(f"{count * each:,} frames in {count} segments: {taken:.1f} s, {peak >> 20} MiB")
+
+    assert found == []
+    assert report.frames == count * limits.MAX_FRAMES
+    assert report.count(Reason.BOMB) == count
+    assert peak < BYTES
+    assert taken < 120
+
+
 def _many_turns() -> bytes:
     """Frames of a quarter million empty turns each, padded so that they compress as well as the limits allow."""
     count = limits.MAX_ITEMS - 1
