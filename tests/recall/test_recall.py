@@ -173,6 +173,17 @@ def test_dates_of_the_question_are_the_users_own(team: Rekal) -> None:
 
 
 @pytest.mark.usefixtures("spring")
+def test_times_given_as_options_may_be_words(team: Rekal) -> None:
+    question = "log lines timestamps UTC"
+    assert "log lines" in first(team, "--since", "yesterday", question)
+    assert first(team, "--since", "this morning", question) == "below_gate"  # a parser is all there is
+    assert "log lines" in first(team, "--until", "yesterday", question)
+    assert first(team, "--until", "March 4", question) != first(team, question)
+    assert "log lines" in first(team, "--since", "March", question)
+    assert team("recall", "--since", "the zebra", question).code == 2
+
+
+@pytest.mark.usefixtures("spring")
 def test_a_name_that_nothing_shown_answers_to_is_said(team: Rekal) -> None:
     done = team("recall", "which log lines got timestamps in UTC last month")
     assert "none of these: date last month (2026-02-01 to 2026-02-28)" in done.out
