@@ -41,9 +41,14 @@ class PushAnswer(msgspec.Struct, frozen=True):
 @click.command("push")
 @click.argument("remote", required=False)
 @click.option("--dry-run", is_flag=True, help="List exactly what would leave and what is held back, and send nothing.")
+@click.option(
+    "--merged",
+    metavar="COMMIT",
+    help="Take your word that this branch or commit was merged, for a squash that git cannot tell it by.",
+)
 @click.option("--hook", nargs=2, metavar="REMOTE URL", hidden=True)
 @json_option
-def command(remote: str | None, dry_run: bool, hook: tuple[str, str] | None, as_json: bool) -> int:
+def command(remote: str | None, dry_run: bool, merged: str | None, hook: tuple[str, str] | None, as_json: bool) -> int:
     """Send merged work to the remote that memory may go to.
 
     The pre-push hook does this with every `git push`. Only commits that are part of the mainline leave, with the turns
@@ -56,10 +61,11 @@ def command(remote: str | None, dry_run: bool, hook: tuple[str, str] | None, as_
     app.require_store()
     sender = sender_of(app)
     to = pushing.destination(sender, remote or _only_remote(app))
+    said = [_commit(app, merged)] if merged else []
     if dry_run:
-        answer = _preview(to.name, pushing.preview(sender, to))
+        answer = _preview(to.name, pushing.preview(sender, to, said))
     else:
-        done = pushing.push(sender, to)
+        done = pushing.push(sender, to, said=said)
         counts = (done.checkpoints, done.sessions, done.bytes)
         answer = PushAnswer(done.remote, False, done.sent, *counts, [], done.held, done.notes)
     if as_json:
@@ -79,6 +85,13 @@ def _only_remote(app: App) -> str:
     if len(remotes) > 1:
         raise UsageError("memory may go to several remotes", f"name one of {', '.join(remotes)}")
     return remotes[0] if remotes else "origin"
+
+
+def _commit(app: App, name: str) -> str:
+    sha = app.repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if sha is None:
+        raise UsageError(f"{name} is no branch or commit here", "`git branch` lists branches")
+    return sha
 
 
 def _from_hook(app: App, remote: str, url: str) -> None:

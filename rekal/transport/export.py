@@ -52,12 +52,19 @@ class Outgoing(msgspec.Struct, frozen=True):
         return not self.records
 
 
-def plan(ledger: Ledger, repo: Repo, mainline: Mainline | None, share: Share, scrubber: Scrubber) -> Outgoing:
-    """Decide what leaves now. Reads the ledger and asks git; writes nothing."""
+def plan(
+    ledger: Ledger,
+    repo: Repo,
+    mainline: Mainline | None,
+    share: Share,
+    scrubber: Scrubber,
+    said: Sequence[str] = (),
+) -> Outgoing:
+    """Decide what leaves now; ``said`` are commits that the user says were merged. Writes nothing."""
     sent = outbox.sent(ledger)
     kinds = ("checkpoint",) if share == "full" else ("checkpoint", "summary")
     waiting = [c for c in _local_checkpoints(ledger) if not any((kind, c.id) in sent.marks for kind in kinds)]
-    verdicts = judge(repo, mainline, waiting, outbox.known_verdicts(ledger, mainline))
+    verdicts = judge(repo, mainline, waiting, outbox.known_verdicts(ledger, mainline), said)
     open_ = [c for c, verdict in zip(waiting, verdicts, strict=True) if verdict.shareable]
     shut = [
         Held(f"{c.git_sha[:10]} {c.subject or ''}".strip(), str(v.why))

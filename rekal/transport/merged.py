@@ -1,9 +1,10 @@
 """The merge gate: a checkpoint may leave once its commit is part of the mainline.
 
 It is when the mainline's tip reaches it; when the mainline holds the same change (an equal patch-id: a rebase, a
-cherry-pick); when everything its branch did since the merge base is one change of the mainline (a squash); or when a
-commit so squashed reaches it. Nothing else opens the gate: a commit without a name, an empty change and a missing
-mainline all say no.
+cherry-pick); when everything its branch did since the merge base is one change of the mainline (a squash), or is held
+line by line by one (a squash whose conflicts were resolved); when a commit so squashed reaches it; or when the user
+says that a commit which reaches it was merged. Nothing else opens the gate: a commit without a name, an empty change
+and a missing mainline all say no.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import msgspec
 
 from rekal.git import Repo
 from rekal.model import Checkpoint
+from rekal.transport.absorbed import absorbed, changes, read_change
 
-RULE_VERSION = 1
+RULE_VERSION = 2
 _SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _PATCHES = 2_000  # changes of the mainline that are looked at, newest first
 _SECONDS = 60.0
@@ -29,6 +31,8 @@ class Why(StrEnum):
     REACHED = "is part of the mainline"
     SAME_CHANGE = "is on the mainline as another commit"
     SQUASHED = "was squashed into the mainline"
+    RESOLVED = "was squashed into the mainline, its conflicts resolved"
+    SAID = "is merged by your word"
     BELOW_SQUASHED = "belongs to a branch that was squashed into the mainline"
     UNMERGED = "is not part of the mainline"
     GONE = "is no longer in this clone"
@@ -37,7 +41,7 @@ class Why(StrEnum):
     @property
     def opens(self) -> bool:
         """Whether the gate opens for this reason."""
-        return self in (Why.REACHED, Why.SAME_CHANGE, Why.SQUASHED, Why.BELOW_SQUASHED)
+        return self not in (Why.UNMERGED, Why.GONE, Why.NO_MAINLINE)
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -83,7 +87,7 @@ def find_mainline(
     ref = f"refs/heads/{branch}"
     tip = _commit_at(repo, prefix + branch)
     coming = (pushed or {}).get(ref)
-    if coming and _SHA.fullmatch(coming) and _commit_at(repo, coming) and (not tip or _reaches(repo, coming, tip)):
+    if coming and _SHA.fullmatch(coming) and (_reaches(repo, coming, tip) if tip else _commit_at(repo, coming)):
         tip = coming
     return Mainline(ref, tip) if tip else None
 
@@ -106,28 +110,39 @@ def _only_in(repo: Repo, shas: Iterable[str], tip: str) -> set[str]:
     return set(repo.run("rev-list", "--stdin", stdin=_lines([*shas, f"^{tip}"]), timeout=_SECONDS).split())
 
 
-def _patch_ids(repo: Repo, shas: Iterable[str]) -> dict[str, str]:
+def _patches(repo: Repo, shas: Iterable[str]) -> bytes:
+    return repo.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=_lines(shas), timeout=_SECONDS)
+
+
+def _patch_ids(repo: Repo, patches: bytes) -> dict[str, str]:
     """Patch-id by commit, taken as :meth:`rekal.git.Repo.patch_id` takes it; merges and empty changes have none."""
-    patches = repo.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=_lines(shas), timeout=_SECONDS)
     out = repo.run("patch-id", "--stable", stdin=patches, timeout=_SECONDS)
     return {sha: patch_id for patch_id, sha in (line.split() for line in out.splitlines())}
 
 
-def _mainline_patches(repo: Repo, tip: str, outside: Sequence[str]) -> set[str]:
-    """Patch-ids of what the mainline did since all of ``outside`` left it."""
+def _mainline_patches(repo: Repo, tip: str, outside: Sequence[str]) -> bytes:
+    """What the mainline did since all of ``outside`` left it."""
     base = repo.ask("merge-base", "--octopus", tip, *outside) if outside else None
     since = [f"^{base}"] if base else []
-    shas = repo.run("rev-list", "--no-merges", f"-n{_PATCHES}", tip, *since, "--", timeout=_SECONDS).split()
-    return set(_patch_ids(repo, shas).values())
+    return _patches(
+        repo, repo.run("rev-list", "--no-merges", f"-n{_PATCHES}", tip, *since, "--", timeout=_SECONDS).split()
+    )
 
 
-def _squashed(repo: Repo, point: str, tip: str, patches: set[str]) -> bool:
-    """Whether all that ``point`` did since it left the mainline is one change of the mainline."""
+def _since_branching(repo: Repo, point: str, tip: str) -> bytes:
+    """All that ``point`` did since it left the mainline."""
     base = repo.ask("merge-base", tip, point)
-    if base is None:
-        return False
-    whole = repo.patch_id_of(repo.run_raw("diff-tree", "-p", base, point, timeout=_SECONDS))
-    return whole is not None and whole in patches
+    return b"" if base is None else repo.run_raw("diff-tree", "-p", base, point, timeout=_SECONDS)
+
+
+def _resolved(wholes: Mapping[str, bytes], patches: bytes) -> set[str]:
+    """Points of which one change of the mainline holds all that they did, line by line."""
+    read = ((point, read_change(whole)) for point, whole in wholes.items())
+    branches = {point: change for point, change in read if change}
+    if not branches:
+        return set()
+    there = changes(patches, {path for branch in branches.values() for path in branch})
+    return {point for point, branch in branches.items() if any(absorbed(branch, change) for change in there)}
 
 
 def _local_tips(repo: Repo) -> list[str]:
@@ -137,57 +152,72 @@ def _local_tips(repo: Repo) -> list[str]:
 class _Gate:
     """What one look at the repository found out about some checkpoints."""
 
-    def __init__(self, repo: Repo, tip: str, checkpoints: Sequence[Checkpoint]) -> None:
+    def __init__(self, repo: Repo, tip: str, checkpoints: Sequence[Checkpoint], said: Sequence[str]) -> None:
         shas = sorted({one.git_sha for one in checkpoints if _SHA.fullmatch(one.git_sha)})
         self.present = _present(repo, shas)
         self._patch_of = {one.git_sha: one.patch_id for one in checkpoints if one.patch_id}
         self.outside = self.present & _only_in(repo, self.present, tip) if self.present else set()
+        self._said = _only_in(repo, said, tip) if said else set()
         gone = [one for one in checkpoints if one.git_sha not in self.present and one.patch_id]
-        self._patches: set[str] = set()
-        self.squashed: set[str] = set()
-        self.below: set[str] = set()
+        self._ids: set[str] = set()
+        self._squashed: set[str] = set()
+        self._resolved: set[str] = set()
+        self._below: set[str] = set()
         if self.outside or gone:
             # A commit that is gone has no merge base: then the mainline is searched without a lower end.
-            self._patches = _mainline_patches(repo, tip, [] if gone else sorted(self.outside))
-            missing = self.outside - self._patch_of.keys()
-            self._patch_of |= _patch_ids(repo, sorted(missing)) if missing else {}
-            self._prove(repo, tip)
+            patches = _mainline_patches(repo, tip, [] if gone else sorted(self.outside))
+            self._ids = set(_patch_ids(repo, patches).values())
+            missing = sorted(self.outside - self._patch_of.keys())
+            self._patch_of |= _patch_ids(repo, _patches(repo, missing)) if missing else {}
+            self._prove(repo, tip, patches)
 
-    def _prove(self, repo: Repo, tip: str) -> None:
-        if not self._patches or not self.outside:
+    def _prove(self, repo: Repo, tip: str, patches: bytes) -> None:
+        if not self._ids or not self.outside:
             return
         points = self.outside | (_only_in(repo, tips, tip) & set(tips) if (tips := _local_tips(repo)) else set())
-        self.squashed = {point for point in sorted(points) if _squashed(repo, point, tip, self._patches)}
-        self.below = _only_in(repo, self.squashed, tip) if self.squashed else set()
+        wholes = {point: whole for point in sorted(points) if (whole := _since_branching(repo, point, tip))}
+        self._squashed = {point for point, whole in wholes.items() if repo.patch_id_of(whole) in self._ids}
+        rest = {point: whole for point, whole in wholes.items() if point not in self._squashed}
+        self._resolved = _resolved(rest, patches)
+        proven = self._squashed | self._resolved
+        self._below = _only_in(repo, proven, tip) if proven else set()
 
     def why(self, sha: str) -> Why:
         """What decides for ``sha``."""
-        same = self._patch_of.get(sha) in self._patches
         if sha in self.present and sha not in self.outside:
             return Why.REACHED
-        if same:
+        if self._patch_of.get(sha) in self._ids:
             return Why.SAME_CHANGE
         if sha not in self.present:
             return Why.GONE
-        if sha in self.squashed:
-            return Why.SQUASHED
-        return Why.BELOW_SQUASHED if sha in self.below else Why.UNMERGED
+        reasons = {
+            Why.SQUASHED: self._squashed,
+            Why.RESOLVED: self._resolved,
+            Why.BELOW_SQUASHED: self._below,
+            Why.SAID: self._said,
+        }
+        return next((why for why, shas in reasons.items() if sha in shas), Why.UNMERGED)
 
 
 def judge(
-    repo: Repo, mainline: Mainline | None, checkpoints: Sequence[Checkpoint], known: Mapping[str, Why] | None = None
+    repo: Repo,
+    mainline: Mainline | None,
+    checkpoints: Sequence[Checkpoint],
+    known: Mapping[str, Why] | None = None,
+    said: Sequence[str] = (),
 ) -> list[Verdict]:
     """One verdict a checkpoint, in their order.
 
     ``known`` are verdicts by commit that were found for this very tip under :data:`RULE_VERSION`. A *yes* stays true
-    while the tip only grows; a *no* must be asked again when it moves. Costs a handful of git processes, and three more
-    for each commit or local branch that the mainline does not reach. Raises :class:`rekal.errors.GitError`.
+    while the tip only grows; a *no* must be asked again when it moves. ``said`` are commits that the user says were
+    merged, with all they reach. Costs a handful of git processes, and three more for each commit or local branch that
+    the mainline does not reach. Raises :class:`rekal.errors.GitError`.
     """
     if mainline is None:
         return [Verdict(one.git_sha, Why.NO_MAINLINE) for one in checkpoints]
-    known = known or {}
+    known = {sha: why for sha, why in (known or {}).items() if why.opens or not said}
     unknown = [one for one in checkpoints if one.git_sha not in known]
-    gate = _Gate(repo, mainline.tip, unknown) if unknown else None
+    gate = _Gate(repo, mainline.tip, unknown, said) if unknown else None
     return [
         Verdict(one.git_sha, known[one.git_sha] if gate is None or one.git_sha in known else gate.why(one.git_sha))
         for one in checkpoints

@@ -80,26 +80,31 @@ def destination(sender: Sender, remote: str, url: str | None = None) -> Destinat
     return Destination(remote, allowed)
 
 
-def preview(sender: Sender, to: Destination, pushed: Mapping[str, str] | None = None) -> Outgoing:
+def preview(sender: Sender, to: Destination, said: Sequence[str] = ()) -> Outgoing:
     """What a push to ``to`` would send now, and what it would hold back. Changes nothing."""
-    mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
+    mainline = find_mainline(sender.repo, to.name, sender.settings.mainline)
     with open_ledger(sender.layout.data, read_only=True, wait=30.0) as ledger:
-        return export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber)
+        return export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
 
 
 def push(
-    sender: Sender, to: Destination, *, pushed: Mapping[str, str] | None = None, seconds: float = PUSH_SECONDS
+    sender: Sender,
+    to: Destination,
+    *,
+    pushed: Mapping[str, str] | None = None,
+    said: Sequence[str] = (),
+    seconds: float = PUSH_SECONDS,
 ) -> Pushed:
     """Publish what may leave and send this clone's ref to ``to``.
 
-    ``pushed`` is what the user's own push writes there. Raises :class:`GitError` when git does not manage it in time;
-    what was published locally then leaves with the next push.
+    ``pushed`` is what the user's own push writes there; ``said`` are commits that the user says were merged. Raises
+    :class:`GitError` when git does not manage it in time; what was published locally then leaves with the next push.
     """
     until = time.monotonic() + seconds
     with exclusive(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
         mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
         with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
-            outgoing = export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber)
+            outgoing = export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
             ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
             obstacle = _obstacle(sender, ledger, mainline, to)
         published, size = _publish(sender.repo, ref, outgoing)

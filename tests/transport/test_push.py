@@ -68,6 +68,21 @@ def test_merged_work_leaves_and_only_that(rekal: Rekal, remote: Path) -> None:
     assert "Please write draft" in contents(remote)
 
 
+def test_the_users_word_lets_a_branch_leave_that_git_does_not_find_merged(rekal: Rekal, remote: Path) -> None:
+    git(rekal.root, "checkout", "-q", "-b", "feature")
+    session(rekal, "draft")
+    git(rekal.root, "checkout", "-q", "main")
+    (rekal.root / "draft.py").write_text("rewritten while merging\n", encoding="utf-8")
+    commit(rekal.root, START + timedelta(minutes=9), "feature (#1)")
+    git(rekal.root, "push", "-q")
+    assert rekal("push", "--json").json["held"][0]["why"] == "is not part of the mainline"
+    assert rekal("push", "--merged", "nothing").code == 2
+    assert len(rekal("push", "--merged", "feature", "--dry-run", "--json").json["leaving"]) == 1
+    assert "draft" not in contents(remote)
+    assert rekal("push", "--merged", "feature", "--json").json["checkpoints"] == 1
+    assert "Please write draft" in contents(remote)
+
+
 def test_a_dry_run_lists_what_would_leave_and_sends_nothing(rekal: Rekal, remote: Path) -> None:
     session(rekal, "queue")
     git(rekal.root, "push", "-q")
