@@ -1,6 +1,6 @@
 """How fast scrubbing is on the text of real transcripts, on one core.
 
-Usage: ``python benchmarks/bench_scrub.py [DIRECTORY]``; the directory defaults to ``../shared/fixtures``. Prints MB/s
+Usage: ``python -m benchmarks.bench_scrub [DIRECTORY]``; the directory defaults to ``../shared/fixtures``. Prints MB/s
 (UTF-8 bytes by processor time, so that other load counts less) and the share of words redacted, for texts as turns
 and outputs are (forty characters or more, with a space) and for every string in the files.
 """

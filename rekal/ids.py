@@ -59,6 +59,7 @@ def line_hash(line: str) -> int | None:
     Only letters and digits count towards thinness: ``}``, ``else:`` and blank lines would match everywhere.
     """
     folded = " ".join(line.split())
-    if sum(map(str.isalnum, folded)) < 5:
+    # The beginning of most lines decides, at a third of the cost of the whole.
+    if sum(map(str.isalnum, folded[:12])) < 5 and sum(map(str.isalnum, folded)) < 5:
         return None
     return int.from_bytes(hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1

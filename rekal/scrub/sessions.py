@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from rekal import ids
@@ -12,7 +13,7 @@ from rekal.scrub.joints import without_split_tokens
 from rekal.scrub.regex import Regex
 
 if TYPE_CHECKING:
-    from rekal.scrub.scrubber import Scrubber
+    from rekal.scrub.scrubber import Finding, Scrubber
 
 TITLE_LENGTH = 200
 COMMAND_LENGTH = 200
@@ -161,17 +162,18 @@ def _edits(scrubber: Scrubber, transcript: Transcript, calls: tuple[ToolCall, ..
     return tuple(edits)
 
 
-def _line_hashes(scrubber: Scrubber, lines: tuple[str, ...]) -> tuple[int, ...]:
-    """Hashes of the lines without findings: the hash of a line with a short password could be guessed."""
-    text = "\n".join(lines)
-    findings = scrubber.find(text)
-    hashes = []
+def _without_findings(lines: tuple[str, ...], findings: list[Finding]) -> Iterator[str]:
+    """Those of the lines of a text that none of its ``findings`` touches."""
     start = 0
     for line in lines:
         end = start + len(line)
-        secret = any(left < end and start < right for _, left, right in findings)
-        hashed = None if secret else ids.line_hash(line)
-        if hashed is not None:
-            hashes.append(hashed)
+        if not any(left < end and start < right for _, left, right in findings):
+            yield line
         start = end + 1
-    return tuple(hashes)
+
+
+def _line_hashes(scrubber: Scrubber, lines: tuple[str, ...]) -> tuple[int, ...]:
+    """Hashes of the lines without findings: the hash of a line with a short password could be guessed."""
+    findings = scrubber.find("\n".join(lines))
+    kept = _without_findings(lines, findings) if findings else lines
+    return tuple(hashed for line in kept if (hashed := ids.line_hash(line)) is not None)
