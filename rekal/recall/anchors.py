@@ -91,7 +91,7 @@ def _branches(reader: IndexReader, text: str) -> Iterator[Named]:
     shaped = [(word, at) for word, at in words if _SHAPED.search(word)]
     if not (marked or at_end or shaped):
         return
-    rows = reader.rows("SELECT DISTINCT unnest(branches) AS branch FROM facets ORDER BY branch DESC")
+    rows = reader.told("SELECT DISTINCT unnest(branches) AS branch FROM facets ORDER BY branch DESC")
     known = {str(branch).lower(): str(branch) for (branch,) in rows}
     if at_end:
         shaped.append((at_end["name"], at_end.start("name")))
@@ -140,7 +140,7 @@ def _agents(reader: IndexReader, text: str) -> Iterator[Named]:
     """An agent counts as who did or said something; "the cursor leaks" is about a cursor."""
     if not _ACTING.search(text):
         return
-    for (row,) in reader.rows("SELECT DISTINCT agent FROM facets ORDER BY agent"):
+    for (row,) in reader.told("SELECT DISTINCT agent FROM facets ORDER BY agent"):
         agent = re.escape(str(row))
         by = f"(?:{agent.capitalize()}|{agent})" if str(row) not in _ALSO_WORDS else agent.capitalize()
         spelled = (
