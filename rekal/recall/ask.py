@@ -20,7 +20,7 @@ from rekal.index.knowledge import Known, search_knowledge
 from rekal.index.reader import IndexReader
 from rekal.recall.anchors import Named, Reach, anchors_of, names, reach
 from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason
-from rekal.recall.belonging import anchor_ratio, person_margins
+from rekal.recall.belonging import anchor_ratio, person_claims
 from rekal.recall.boosts import boosted
 from rekal.recall.digest import hits, shown_sessions
 from rekal.recall.evidence import presence
@@ -127,7 +127,7 @@ def _rule(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: 
     least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
     support = judge(gate, present, least=least)
     if support.total >= floor:  # reading texts for the second gate pays only when the first is open
-        belongs = person_margins(reader, seen, meaning), anchor_ratio(reader, seen)
+        belongs = person_claims(reader, seen, meaning), anchor_ratio(reader, seen)
         support = judge(gate, present, *belongs, least=least)
     return Ruling(support, floor, present)
 

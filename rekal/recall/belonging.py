@@ -15,75 +15,63 @@ from numpy.typing import NDArray
 from rekal.index import text
 from rekal.index.dense import Meaning
 from rekal.index.reader import IndexReader
-from rekal.recall.evidence import Floats
-from rekal.recall.ownership import (
-    CANDIDATE_TURNS,
-    Sentences,
-    about,
-    anchored,
-    margins,
-    split_sentences,
-    worth_a_vector,
-)
+from rekal.recall.evidence import Floats, standing
+from rekal.recall.ownership import Claims, anchored, claims
 from rekal.recall.question import AnchorKind
 from rekal.recall.search import Look, dense_text
+from rekal.recall.sentences import CANDIDATE_TURNS, SIGNS, Sentences, signs, split_sentences, worth_a_vector
 
 Ints = NDArray[np.int64]
 
 SLOTS: tuple[AnchorKind, ...] = ("path", "symbol", "number", "acronym", "name")
 PASSAGE = 800  # characters
+ASKED = 0  # number of the person asked about
 _TURNS_READ = 60
 _LONGEST_TURN = 12_000  # characters: beyond it a turn is a paste
+_AUTHORS = "SELECT session_ord, author_name, author_email FROM facets"
 _BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[A-Z])|\n")
 
 
-def person_margins(reader: IndexReader, look: Look, meaning: Meaning | None) -> dict[str, float] | None:
-    """Evidence about the person asked less evidence about others; None when the question names nobody. EngineError."""
+def person_claims(reader: IndexReader, look: Look, meaning: Meaning | None) -> Claims | None:
+    """What the best turns claim about the person asked; None when the question names nobody, or several: whom a
+    sentence is about does not answer what one of them gave the other. EngineError.
+    """
     persons = [anchor.text for anchor in look.question.of_kind("person")]
-    if not persons:
-        return None
-    authors = _authors(reader)
-    asked = next((n for n, (name, email) in enumerate(authors) if persons[0] in (name, email)), None)
-    if asked is None:
+    authors = _authors(reader, persons[0]) if len(persons) == 1 else {}
+    if ASKED not in authors.values():
         return None
     best = np.argsort(-look.turns, kind="stable")[:CANDIDATE_TURNS]
     places = np.unique(np.clip(np.concatenate([best - 1, best, best + 1]), 0, len(look.turns) - 1))
-    plain, texts = _sentences(reader, look, places, authors)
+    found, texts = _sentences(reader, look, places, authors)
+    chosen = worth_a_vector(found, look.found.idf, ASKED)
     cosine = None
     if meaning is not None and look.semantic:
-        near = look.found.cosine if look.found.cosine is not None else np.zeros(len(look.turns))
-        chosen = worth_a_vector(plain, look.found.idf, asked, near[plain.turn])
-        cosine = np.full(len(texts), np.nan)
-        if len(chosen):
-            vectors = meaning.embedder.embed_documents([texts[int(i)] for i in chosen])
-            cosine[chosen] = vectors @ meaning.embedder.embed_query(dense_text(look.question))
-    parts = (plain.turn, plain.session, plain.length, plain.speaker, plain.owner, plain.tf)
-    return margins(Sentences(*parts, cosine), look.found.idf, asked, len(persons))
+        vectors = meaning.embedder.embed_documents([texts[int(i)] for i in chosen])
+        cosine = (vectors @ meaning.vector(dense_text(look.question))).astype(np.float64)
+    return claims(found, look.found.idf, ASKED, look.question.text, chosen, cosine)
 
 
-def _authors(reader: IndexReader) -> list[tuple[str, str]]:
-    rows = reader.rows("SELECT DISTINCT author_name, author_email FROM facets ORDER BY ALL")
-    return [(str(name), str(email)) for name, email in rows]
+def _authors(reader: IndexReader, person: str) -> dict[int, int]:
+    """The author's number by session number: ``ASKED`` for that person, under whatever name and address."""
+    rows = [(int(n), str(name), str(email)) for n, name, email in reader.told(_AUTHORS)]
+    others = sorted({(name, email) for _, name, email in rows if person not in (name, email)})
+    return {n: ASKED if person in (name, email) else 1 + others.index((name, email)) for n, name, email in rows}
 
 
-def _sentences(
-    reader: IndexReader, look: Look, places: Ints, authors: Sequence[tuple[str, str]]
-) -> tuple[Sentences, list[str]]:
-    rows = reader.rows("SELECT session_ord, author_name, author_email FROM facets")
-    author_of = {int(number): authors.index((str(name), str(email))) for number, name, email in rows}
+def _sentences(reader: IndexReader, look: Look, places: Ints, authors: dict[int, int]) -> tuple[Sentences, list[str]]:
     session = look.found.session
-    turn, owner, speaker, texts = [], [], [], []
+    turn, who, texts = [], [], []
     for place, said in zip(places, _texts(reader, places), strict=True):
-        who = author_of[int(session[place])]
         for sentence in split_sentences(said):
             turn.append(int(place))
-            speaker.append(who)
-            owner.append(about(sentence, who, who))
+            who.append(authors[int(session[place])])
             texts.append(sentence)
     tf, length = _counts(look, texts)
-    at = np.array(turn, np.int64)
-    numbers = (np.array(speaker, np.int64), np.array(owner, np.int64))
-    return Sentences(at, session[at].astype(np.int64), length, *numbers, tf), texts
+    at, author = np.array(turn, np.int64), np.array(who, np.int64)
+    shown = np.array([signs(text) for text in texts], np.bool_).reshape(len(texts), len(SIGNS))
+    standings = standing(look.found, look.covered)[at]
+    found = Sentences(at, session[at].astype(np.int64), length, author, author, author, shown, standings, tf)
+    return found, texts
 
 
 def _texts(reader: IndexReader, places: Ints) -> list[str]:
@@ -120,13 +108,22 @@ def anchor_ratio(reader: IndexReader, look: Look) -> float | None:
     places = places[look.lexical.turns[places] > 0]
     near = np.unique(np.clip(np.concatenate([places - 1, places, places + 1]), 0, len(look.turns) - 1))
     passages = [piece for talk in _talks(reader, look, near) for piece in cut_passages(talk)]
-    present = _counts(look, passages)[0] > 0
+    present = _present(look, passages)
     ratios = []
     for slot in slots:
         if slot.term in terms:
             own = np.array([term in slot.terms for term in terms], np.bool_)
             ratios.append(anchored(present, look.found.idf, own, present[terms.index(slot.term)]))
     return min((ratio for ratio in ratios if ratio is not None), default=None)
+
+
+def _present(look: Look, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which terms of the question are in which texts, ``[T, P]``."""
+    column = {term: row for row, term in enumerate(look.lexical.postings.terms)}
+    found = np.zeros((len(column), len(texts)), np.bool_)
+    for at, said in enumerate(texts):
+        found[[column[term] for term in column.keys() & text.tokens(said)], at] = True
+    return found
 
 
 def _best_with(look: Look, term: int) -> Ints:

@@ -155,6 +155,13 @@ def rank_turns(found: Found, covered: Coverage, by_session: Floats) -> Floats:
     return score
 
 
+def standing(found: Found, covered: Coverage) -> Floats:
+    """How each turn stands among all, ``[U, 3]`` by :data:`rekal.recall.sentences.STANDING`."""
+    cosine = np.zeros(len(found.session)) if found.cosine is None else found.cosine
+    columns: Floats = np.stack([covered.window, cosine, _relative(found.turns)], axis=1)
+    return columns
+
+
 def _session_idf(found: Found) -> Floats:
     pairs = _pairs(found.term, found.session[found.place], len(found.idf), found.sessions)
     df = np.bincount(pairs // found.sessions, minlength=len(found.idf))

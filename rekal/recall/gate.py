@@ -1,7 +1,8 @@
 """The verdict: how likely it is that what was found answers what was asked.
 
-Two small calibrated models, either of which can silence: *presence* (is anything here at all) and *consistency* (does
-it belong to what was asked). Support is the product of their probabilities. The weights are in ``weights.json``, which
+Small calibrated models, any of which can silence: *presence* (is anything here at all), *consistency* (does it belong
+to the person asked about) and *anchors* (does it belong to the identifiers asked about). Support is the product of
+their probabilities. The weights are in ``weights.json``, which
 ``scripts/industry-bench/train.py`` writes; negatives are questions asked of other stores, and questions whose person or
 identifier was exchanged for another of the same store. No benchmark's verdicts are among them.
 """
@@ -14,9 +15,15 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
+
+from rekal.recall.ownership import Claims
+
+Floats = NDArray[np.float64]
 
 WEIGHTS = Path(__file__).with_name("weights.json")
 MOST_SILENCED = 0.2  # of answerable questions, at strictness 1
+SURE = 30.0  # log-odds nobody argues with
 
 
 class Logistic(msgspec.Struct, frozen=True):
@@ -35,14 +42,51 @@ class Logistic(msgspec.Struct, frozen=True):
         return self.bias + float(scaled @ np.array(self.weight))
 
     def probability(self, values: Mapping[str, float]) -> float:
-        return 1.0 / (1.0 + float(np.exp(-np.clip(self.log_odds(values), -60, 60))))
+        return _probability(self.log_odds(values))
+
+
+def _probability(log_odds: float) -> float:
+    return 1.0 / (1.0 + float(np.exp(-np.clip(log_odds, -60, 60))))
+
+
+class Attention(msgspec.Struct, frozen=True):
+    """Whom the evidence is about: each claim counts as much as its relevance, exp(Σ weight · value), and is about its
+    speaker with a probability of its own, the logistic of Σ weight · value. Weights by ``RELEVANCE`` and ``OWNERSHIP``.
+    """
+
+    relevance: dict[str, float]
+    ownership: dict[str, float]
+    offset: float
+
+    def log_odds(self, claims: Claims) -> float:
+        """Of all that the claims tell being about the one asked; ``offset`` when there are none."""
+        if not len(claims.says):
+            return self.offset
+        weight = claims.relevance @ np.array(list(self.relevance.values()))
+        speaker = claims.ownership @ np.array(list(self.ownership.values()))
+        said, heard = -np.logaddexp(0, -speaker), -np.logaddexp(0, speaker)  # log-probabilities
+        certain = claims.says & claims.hears
+        mine = np.where(certain, 0, np.where(claims.says, said, np.where(claims.hears, heard, -np.inf)))
+        theirs = np.where(certain, -np.inf, np.where(claims.says, heard, np.where(claims.hears, said, 0)))
+        odds = _total(weight + mine) - _total(weight + theirs)
+        return self.offset + float(np.clip(odds, -SURE, SURE))
+
+    def probability(self, claims: Claims) -> float:
+        return _probability(self.log_odds(claims))
+
+
+def _total(logarithms: Floats) -> float:
+    return float(np.logaddexp.reduce(logarithms))
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """One set of models. ``quantiles`` are those of support over answerable questions, from 0 to 100 % in 1 % steps."""
+    """One set of models. ``quantiles`` are those of support over answerable questions, from 0 to 100 % in 1 % steps.
+
+    ``consistency`` is None in gates of questions that name no person.
+    """
 
     presence: Logistic
-    consistency: Logistic
+    consistency: Attention | None
     anchors: Logistic
     quantiles: tuple[float, ...]
 
@@ -94,17 +138,17 @@ def weights(path: Path = WEIGHTS) -> Weights:
 def judge(
     gate: Gate,
     present: Mapping[str, float],
-    person: Mapping[str, float] | None = None,
+    person: Claims | None = None,
     anchor_ratio: float | None = None,
     *,
     least: float = 0.0,
 ) -> Support:
-    """Support from :func:`rekal.recall.evidence.presence`, :func:`rekal.recall.ownership.margins` and the lowest
+    """Support from :func:`rekal.recall.evidence.presence`, :func:`rekal.recall.ownership.claims` and the lowest
     :func:`rekal.recall.ownership.anchored`; None for what the question does not have. Presence is ``least`` or more.
     """
     return Support(
         presence=max(least, gate.presence.probability(present)),
-        consistency=1.0 if person is None else gate.consistency.probability(person),
+        consistency=1.0 if person is None or gate.consistency is None else gate.consistency.probability(person),
         anchors=1.0 if anchor_ratio is None else gate.anchors.probability({"ratio": anchor_ratio}),
     )
 

@@ -81,7 +81,8 @@ class DevRecall:
         repository = self.repositories[row.group]
         question = understand(text)
         places = [repository.ids[name] for name in gold if name in repository.ids]
-        measure(row, repository.store, question, self.vectors([text])[0], places, [])
+        no_dates = np.zeros(repository.store.sessions, np.bool_)
+        measure(row, repository.store, question, self.vectors([text])[0], places, [], no_dates)
         row.ratio = lowest_ratio(repository.passages, question)
         if gold and not places:
             row.session_rank = float(np.inf)

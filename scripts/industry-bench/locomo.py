@@ -11,23 +11,19 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rows import Row, measure, window
-from stores import Floats, Lexicon, Store
+from rows import Packed, Ranked, Row, measure, window
+from stores import Bools, Lexicon, Store, Vectors
 from vectors import VectorCache
 
-from rekal.recall.ownership import (
-    CANDIDATE_TURNS,
-    Sentences,
-    about,
-    margins,
-    split_sentences,
-    worth_a_vector,
-)
+from rekal.recall.dates import periods
+from rekal.recall.ownership import claims
 from rekal.recall.question import Question, in_first_person, understand
+from rekal.recall.sentences import CANDIDATE_TURNS, Sentences, about, signs, split_sentences, worth_a_vector
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 BUDGETS = (150, 300, 600, 1200, 2400)
@@ -47,7 +43,10 @@ class Conversation:
         texts: list[str] = []
         session: list[int] = []
         self.speaker: list[int] = []
-        for turn, number_of_session in _turns(talk):
+        self.times: list[datetime] = []
+        for turn, number_of_session, time in _turns(talk):
+            if number_of_session == len(self.times):
+                self.times.append(time)
             caption = f" {turn['blip_caption']}" if turn.get("blip_caption") else ""
             self.ids[turn["dia_id"]] = len(texts)
             texts.append(turn["text"] + caption)
@@ -57,6 +56,16 @@ class Conversation:
         self.lengths = [int(len(text.split()) * TOKENS_A_WORD) + 3 for text in texts]
         self._cut_sentences(vectors)
 
+    def read(self, text: str) -> tuple[Question, Bools]:
+        """The question, asked a day after the last session, and by session whether it names that session's time."""
+        named = periods(text, self.times[-1] + timedelta(days=1))
+        question = understand(text, self.people, [(one.start, one.stop) for one in named])
+        within = [
+            any((not p.since or p.since <= time) and (not p.until or time < p.until) for p in named)
+            for time in self.times
+        ]
+        return question, np.array(within)
+
     def _cut_sentences(self, vectors: VectorCache) -> None:
         pieces = [(place, piece) for place, text in enumerate(self.store.texts) for piece in split_sentences(text)]
         self.sentence_turn = np.array([place for place, _ in pieces])
@@ -64,15 +73,17 @@ class Conversation:
         speaker = [self.speaker[place] for place, _ in pieces]
         self.sentence_speaker = np.array(speaker)
         self.sentence_owner = np.array([about(p, s, 1 - s) for p, s in zip(self.sentence_text, speaker, strict=True)])
+        self.sentence_signs = np.array([signs(piece) for piece in self.sentence_text])
         self.sentences = Lexicon(self.sentence_text)
         self.sentence_vectors = vectors(self.sentence_text)
 
 
-def _turns(talk: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
+def _turns(talk: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int, datetime]]:
     session = 0
     for key in sorted((k for k in talk if re.fullmatch(r"session_\d+", k)), key=lambda k: int(k[8:])):
         if talk[key]:
-            yield from ((turn, session) for turn in talk[key])
+            time = datetime.strptime(talk[f"{key}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+            yield from ((turn, session, time) for turn in talk[key])
             session += 1
 
 
@@ -97,34 +108,38 @@ def renamed(text: str, old: tuple[str, str], new: tuple[str, str]) -> str:
     return re.sub("|".join(rf"\b{re.escape(name)}\b" for name in old), lambda match: table[match[0]], text)
 
 
-def person_margins(
-    talk: Conversation, question: Question, by_turn: Floats, vectors: VectorCache
-) -> tuple[dict[str, float], dict[str, float]] | None:
-    """Margins with and without vectors, read from the best turns and their neighbours; None when nobody is named."""
+def person_claims(talk: Conversation, question: Question, ranked: Ranked, dense: Vectors | None) -> Packed | None:
+    """What the best turns and their neighbours claim; None unless one person is named. ``dense`` as in the shipped
+    code's use of a model.
+    """
     persons = [anchor.text for anchor in question.of_kind("person")]
-    if not persons:
+    if len(persons) != 1:
         return None
     asked = talk.people.index(persons[0])
-    best = np.argsort(-by_turn, kind="stable")[:CANDIDATE_TURNS]
-    near = np.unique(np.clip(np.concatenate([best - 1, best, best + 1]), 0, len(by_turn) - 1))
+    best = np.argsort(-ranked.by_turn, kind="stable")[:CANDIDATE_TURNS]
+    near = np.unique(np.clip(np.concatenate([best - 1, best, best + 1]), 0, len(ranked.by_turn) - 1))
     rows = np.flatnonzero(np.isin(talk.sentence_turn, near))
-    turn = talk.sentence_turn[rows]
-    ids = talk.sentences.ids(question.terms)
-    idf = talk.store.turns.idf(talk.store.turns.ids(question.terms))
-    parts = (turn, talk.store.session[turn], talk.sentences.length[rows], talk.sentence_speaker[rows])
-    plain = Sentences(*parts, talk.sentence_owner[rows], talk.sentences.counts(ids)[:, rows])
-    dense = vectors([first_person(question, talk.people)])[0]
-    chosen = worth_a_vector(plain, idf, asked, (talk.store.vectors[turn] @ dense).astype(np.float64))
-    cosine = np.full(len(rows), np.nan)
-    cosine[chosen] = talk.sentence_vectors[rows[chosen]] @ dense
-    full = Sentences(*parts, plain.owner, plain.tf, cosine)
-    return margins(full, idf, asked, len(persons)), margins(plain, idf, asked, len(persons))
+    turn, speaker = talk.sentence_turn[rows], talk.sentence_speaker[rows]
+    found = Sentences(
+        turn=turn,
+        session=talk.store.session[turn],
+        length=talk.sentences.length[rows],
+        speaker=speaker,
+        listener=1 - speaker,
+        owner=talk.sentence_owner[rows],
+        signs=talk.sentence_signs[rows],
+        standing=ranked.standing[turn],
+        tf=talk.sentences.counts(talk.sentences.ids(question.terms))[:, rows],
+    )
+    chosen = worth_a_vector(found, ranked.found.idf, asked)
+    cosine = None if dense is None else (talk.sentence_vectors[rows[chosen]] @ dense).astype(np.float64)
+    return Packed.of(claims(found, ranked.found.idf, asked, question.text, chosen, cosine))
 
 
 def first_person(question: Question, people: tuple[str, ...]) -> str:
     persons = [anchor.text for anchor in question.of_kind("person")]
     asked = persons[0] if persons else None
-    return in_first_person(question.text, asked, [name for name in people if name != asked])
+    return in_first_person(question.plain, asked, [name for name in people if name != asked])
 
 
 class LoCoMo:
@@ -141,7 +156,7 @@ class LoCoMo:
         """Every question in its own conversation, and the negatives made of the answerable ones."""
         rng = random.Random(SEED)
         plan = list(self._plan(rng))
-        self.vectors.fill(first_person(understand(text, talk.people), talk.people) for _, talk, text, _ in plan)
+        self.vectors.fill(first_person(talk.read(text)[0], talk.people) for _, talk, text, _ in plan)
         return [self._row(row, talk, text, gold) for row, talk, text, gold in plan]
 
     def _plan(self, rng: random.Random) -> Iterator[tuple[Row, Conversation, str, list[int]]]:
@@ -187,16 +202,15 @@ class LoCoMo:
                 yield row, other, asked, []
 
     def _row(self, row: Row, talk: Conversation, text: str, gold: list[int]) -> Row:
-        question = understand(text, talk.people)
+        question, times = talk.read(text)
         dense = self.vectors([first_person(question, talk.people)])[0]
         sessions = sorted({int(talk.store.session[place]) for place in gold})
-        by_turn = measure(row, talk.store, question, dense, sessions, gold)
-        pair = person_margins(talk, question, by_turn, self.vectors)
-        if pair is not None:
-            row.person, row.person_lexical = pair
+        full, plain, shown_by = measure(row, talk.store, question, dense, sessions, gold, times)
+        row.person = person_claims(talk, question, full, dense)
+        row.person_lexical = person_claims(talk, question, plain, None)
         if row.kind == "answerable" and gold:
             for budget in BUDGETS:
-                shown, _ = window(talk.store, by_turn, talk.lengths, budget)
+                shown, _ = window(talk.store, shown_by, talk.lengths, budget)
                 row.in_window[f"any@{budget}"] = bool(shown & set(gold))
                 row.in_window[f"all@{budget}"] = set(gold) <= shown
         return row

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-from stores import Floats, Store, Vectors, is_stranger, keywords_only
+from stores import Bools, Floats, Store, Vectors, is_stranger, keywords_only
 
-from rekal.recall.evidence import coverage, presence, rank_sessions, rank_turns
+from rekal.recall.boosts import NAMED
+from rekal.recall.evidence import Found, coverage, presence, rank_sessions, rank_turns, standing
+from rekal.recall.ownership import Claims
 from rekal.recall.question import Question
 
 NOT_FOUND = 10_000
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """Claims as bytes, half precision: a row set has ten thousand of them."""
+
+    relevance: bytes
+    ownership: bytes
+    says: bytes
+    hears: bytes
+
+    @staticmethod
+    def of(claims: Claims) -> Packed:
+        relevance, ownership = (values.astype(np.float16).tobytes() for values in (claims.relevance, claims.ownership))
+        return Packed(relevance, ownership, claims.says.tobytes(), claims.hears.tobytes())
+
+    def claims(self) -> Claims:
+        relevance, ownership = (
+            np.frombuffer(b, np.float16).astype(np.float64) for b in (self.relevance, self.ownership)
+        )
+        says, hears = np.frombuffer(self.says, np.bool_), np.frombuffer(self.hears, np.bool_)
+        return Claims(relevance.reshape(len(says), -1), ownership.reshape(len(says), -1), says, hears)
 
 
 class Row(msgspec.Struct, kw_only=True):
@@ -17,7 +40,7 @@ class Row(msgspec.Struct, kw_only=True):
 
     "answerable" rows want INJECT, all others SILENCE. Ranks start at 1, ``NOT_FOUND`` when nothing is; None when there
     is no gold evidence. ``present`` holds the presence features with a model, ``lexical`` those without; ``person``
-    and ``person_lexical`` the margins, ``ratio`` the lowest anchor ratio, or None. ``sets`` has a bit for each named
+    and ``person_lexical`` the claims, ``ratio`` the lowest anchor ratio, or None. ``sets`` has a bit for each named
     row set that the row is in.
     """
 
@@ -28,8 +51,8 @@ class Row(msgspec.Struct, kw_only=True):
     thin: bool = False
     present: dict[str, float] = {}
     lexical: dict[str, float] = {}
-    person: dict[str, float] | None = None
-    person_lexical: dict[str, float] | None = None
+    person: Packed | None = None
+    person_lexical: Packed | None = None
     ratio: float | None = None
     session_rank: float | None = None
     turn_rank: float | None = None
@@ -47,21 +70,41 @@ def rank_of(scores: Floats, gold: list[int]) -> float | None:
     return float(1 + (scores > best).sum() + 0.5 * ((scores == best).sum() - 1))
 
 
-def measure(
-    row: Row, store: Store, question: Question, dense: Vectors, sessions: list[int], turns: list[int]
-) -> Floats:
-    """Fill a row's presence features and ranks; ``sessions`` and ``turns`` are the gold. Returns the turn scores."""
-    found = store.find(question, dense)
+class Ranked(msgspec.Struct, frozen=True):
+    """What a question found and the scores that order turns, before any boost; ``standing`` is theirs among all."""
+
+    found: Found
+    by_turn: Floats
+    standing: Floats
+
+
+def ranked(found: Found) -> tuple[Floats, Ranked]:
+    """Session scores, and the rest."""
     covered = coverage(found)
-    stranger = is_stranger(store, question)
+    by_session = rank_sessions(found, covered)
+    by_turn = rank_turns(found, covered, by_session)
+    return by_session, Ranked(found, by_turn, standing(found, covered))
+
+
+def measure(
+    row: Row, store: Store, question: Question, dense: Vectors, sessions: list[int], turns: list[int], times: Bools
+) -> tuple[Ranked, Ranked, Floats]:
+    """Fill a row's presence features and ranks; ``sessions`` and ``turns`` are the gold, ``times`` says for each
+    session whether it is of a time that the question names.
+
+    Returns what was found with vectors, what with keywords alone, and the scores that order what is shown.
+    """
+    found = store.find(question, dense)
+    covered, stranger = coverage(found), is_stranger(store, question)
     row.thin = question.thin is not None
     row.present = presence(found, covered, stranger)
     row.lexical = presence(keywords_only(found), covered, stranger)
-    by_session = rank_sessions(found, covered)
-    by_turn = rank_turns(found, covered, by_session)
-    row.session_rank = rank_of(by_session, sessions)
-    row.turn_rank = rank_of(by_turn, turns)
-    return by_turn
+    by_session, full = ranked(found)
+    named = np.where(times, NAMED, 1.0)
+    shown = full.by_turn * named[store.session]
+    row.session_rank = rank_of(by_session * named, sessions)
+    row.turn_rank = rank_of(shown, turns)
+    return full, ranked(keywords_only(found))[1], shown
 
 
 def window(store: Store, by_turn: Floats, lengths: list[int], budget: int) -> tuple[set[int], int]:

@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 from fit import Bools, Floats
 from measures import bootstrap, ranks, separation, verdicts
-from models import Arm, fit_anchors, fit_consistency, fit_presence, out_of_fold, supports
+from models import SURE, Arm, fit_anchors, fit_consistency, fit_presence, home, out_of_fold, supports, tune
 from rows import Row
 from sets import SetName, load
 
 from rekal.embed.profiles import DEFAULT
-from rekal.recall.gate import Gate, Logistic
+from rekal.recall.gate import Gate
 
 HERE = Path(__file__).parent
 INJECT_RECALL = 0.95
 BUDGETS = (150, 300, 600, 1200, 2400)
 ARMS: tuple[Arm, ...] = ("dense", "lexical")
-SURE = Logistic((), (), (), (), 30.0)  # for a gate the set has no questions for
 SETS = {"reference-1888": 1, "corrected-1887": 2}  # bits of Row.sets
 
 
@@ -43,27 +42,21 @@ def provenance(name: SetName, data: Path) -> dict[str, Any]:
     }
 
 
-def locomo_gate(rows: list[Row], arm: Arm) -> Gate:
-    return Gate(fit_presence(rows, arm), fit_consistency(rows, arm), SURE, ())
-
-
 def held_out_halves(rows: list[Row], arm: Arm, bit: int) -> tuple[Floats, Bools]:
-    """Support and verdict of every row: models and cut come from the five conversations it is not in, and of those
-    from the rows of the set with this ``bit``.
+    """Support and verdict of every row: models, offset and cut come from the five conversations it is not in, offset
+    and cut out of fold in them, and the cut from those of the row set with this ``bit``.
     """
     names = sorted({row.group for row in rows if ">" not in row.group})
     score, inject = np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
     for half in (0, 1):
         tested = set(names[half::2])
-        tuning = [r for r in rows if r.sets and not tested & set(r.group.split(">"))]
-        inner = [row for row in tuning if row.kind == "answerable"]
-        folds = out_of_fold(tuning, lambda seen: locomo_gate(seen, arm), arm)
-        answerable = folds[[row.kind == "answerable" and bool(row.sets & bit) for row in tuning]]
-        cut = float(np.quantile(answerable, 1 - INJECT_RECALL))
-        at = [i for i, row in enumerate(rows) if row.group.split(">")[0] in tested]
-        score[at] = supports(locomo_gate(tuning, arm), [rows[i] for i in at], arm)
-        inject[at] = score[at] >= cut
-        print(f"  {arm}: half {half}, {len(inner)} answerable questions to tune on, cut {cut:.4f}")
+        tuning = [r for r in rows if r.sets and r.kind != "adversarial" and not tested & set(r.group.split(">"))]
+        tuned = tune(tuning, arm, INJECT_RECALL, bit)
+        gate = Gate(fit_presence(tuning, arm, tuned.offset), fit_consistency(tuning, arm), SURE, ())
+        at = [i for i, row in enumerate(rows) if home(row) in tested]
+        score[at] = supports(gate, [rows[i] for i in at], arm)
+        inject[at] = score[at] >= tuned.cut
+        print(f"  {arm}: half {half}, {len(tuning)} rows to tune on, offset {tuned.offset}, cut {tuned.cut:.4f}")
     return score, inject
 
 
@@ -114,7 +107,7 @@ def locomo(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Boo
 
 
 def devrecall_gate(rows: list[Row], arm: Arm, anchors: bool) -> Gate:
-    return Gate(fit_presence(rows, arm), SURE, fit_anchors(rows) if anchors else SURE, ())
+    return Gate(fit_presence(rows, arm), None, fit_anchors(rows) if anchors else SURE, ())
 
 
 def devrecall(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Bools]]]:

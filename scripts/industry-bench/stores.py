@@ -18,6 +18,7 @@ from rekal.recall.question import Question
 Floats = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 K1, B = 1.2, 0.75  # as in rekal.index.bm25
 

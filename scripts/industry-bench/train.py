@@ -14,13 +14,14 @@ import argparse
 from pathlib import Path
 
 import msgspec
-from models import Arm, fit_anchors, fit_consistency, fit_presence, out_of_fold, with_quantiles
+from models import Arm, fit_anchors, fit_consistency, fit_presence, out_of_fold, tune, with_quantiles
 from rows import Row
 from sets import load
 
 from rekal.recall.gate import WEIGHTS, Gate, Logistic, Weights
 
-ALWAYS = Logistic((), (), (), (), 30.0)  # consistency of a question that names nobody
+CORRECTED = 2  # bit of the row set without faulty questions
+INJECT_RECALL = 0.95  # at which the presence offset of questions that name a person is chosen
 TRAINED_ON = (
     "devrecall development half (presence, anchors), BEAM factual questions with an anchor exchanged (anchors),"
     " LoCoMo answerable questions (presence and consistency of questions that name a person)"
@@ -31,7 +32,7 @@ def plain_gate(rows: list[Row], anchors: Logistic, arm: Arm) -> Gate:
     """For questions that name nobody."""
 
     def fit(seen: list[Row]) -> Gate:
-        return Gate(fit_presence(seen, arm), ALWAYS, anchors, ())
+        return Gate(fit_presence(seen, arm), None, anchors, ())
 
     answerable = [row.kind == "answerable" for row in rows]
     return with_quantiles(fit(rows), out_of_fold(rows, fit, arm)[answerable])
@@ -39,9 +40,11 @@ def plain_gate(rows: list[Row], anchors: Logistic, arm: Arm) -> Gate:
 
 def person_gate(rows: list[Row], anchors: Logistic, arm: Arm) -> Gate:
     """For questions that name a person."""
+    offset = tune(rows, arm, INJECT_RECALL, CORRECTED).offset
+    print(f"{arm}: presence offset {offset}")
 
     def fit(seen: list[Row]) -> Gate:
-        return Gate(fit_presence(seen, arm), fit_consistency(seen, arm), anchors, ())
+        return Gate(fit_presence(seen, arm, offset), fit_consistency(seen, arm), anchors, ())
 
     answerable = [row.kind == "answerable" and row.person is not None for row in rows]
     return with_quantiles(fit(rows), out_of_fold(rows, fit, arm)[answerable])

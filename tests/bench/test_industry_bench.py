@@ -12,16 +12,18 @@ import pytest
 BENCH = Path(__file__).parents[2] / "scripts/industry-bench"
 sys.path.insert(0, str(BENCH))
 
+from attend import batch, fit_attention, loss  # noqa: E402
 from fit import auroc, fit_logistic, silence_at  # noqa: E402
 from locomo import evidence, left_out, renamed  # noqa: E402
 from measures import bootstrap, ranks, separation, verdicts  # noqa: E402
-from models import out_of_fold  # noqa: E402
+from models import out_of_fold, safe_cut  # noqa: E402
 from passages import Passages, lowest_ratio, slot_swap  # noqa: E402
-from rows import NOT_FOUND, Row, rank_of  # noqa: E402
+from rows import NOT_FOUND, Packed, Row, rank_of  # noqa: E402
 from stores import Lexicon, Store, is_stranger  # noqa: E402
 
 from rekal.recall.belonging import cut_passages  # noqa: E402
 from rekal.recall.gate import Gate, Logistic  # noqa: E402
+from rekal.recall.ownership import OWNERSHIP, RELEVANCE, Claims  # noqa: E402
 from rekal.recall.question import understand  # noqa: E402
 
 
@@ -107,7 +109,7 @@ def test_no_row_is_scored_by_what_has_seen_its_group() -> None:
     def fit(training: list[Row]) -> Gate:
         seen.append({row.id for row in training})
         always = Logistic((), (), (), (), 30.0)
-        return Gate(always, always, always, ())
+        return Gate(always, None, always, ())
 
     assert out_of_fold(some, fit, "dense").shape == (4,)
     assert seen == [{"2", "3"}, {"0", "3"}, {"0", "1", "2"}]
@@ -146,3 +148,52 @@ def test_passages_and_exchanged_anchors() -> None:
     question = understand("what was RETRY_LIMIT for uploads set to")
     assert lowest_ratio(passages, question) == 1.0
     assert slot_swap(passages, question, random.Random(0)) == "what was CACHE_SIZE for uploads set to"
+
+
+def talk_claims(says: list[bool], cosine: list[float], myself: list[float]) -> Claims:
+    relevance, ownership = np.zeros((len(says), len(RELEVANCE))), np.zeros((len(says), len(OWNERSHIP)))
+    relevance[:, RELEVANCE.index("cosine")], ownership[:, OWNERSHIP.index("myself")] = cosine, myself
+    return Claims(relevance, ownership, np.array(says), ~np.array(says))
+
+
+def test_attention_learns_that_who_says_i_is_meant() -> None:
+    rng = np.random.default_rng(3)
+    said = [rng.random(6) < 0.5 for _ in range(200)]
+    talks = [talk_claims(s.tolist(), (0.1 + 0.8 * s).tolist(), [1.0] * 6) for s in said]  # what fits, the asked said
+    model = fit_attention(talks, 1.0)
+    assert model.relevance["cosine"] > 1
+    assert model.ownership["myself"] > 1
+    assert model.log_odds(talk_claims([True, False], [0.9, 0.1], [1, 1])) > model.offset
+    with pytest.raises(ValueError, match="two people"):
+        batch([Claims(np.zeros((1, 15)), np.zeros((1, 6)), np.array([True]), np.array([True]))])
+
+
+def test_the_slope_of_the_loss_is_its_derivative() -> None:
+    rng = np.random.default_rng(4)
+    data = batch(
+        [talk_claims(rng.random(4).round().astype(bool).tolist(), rng.random(4).tolist(), [1, 0, 1, 0])] * 2
+        + [talk_claims([True], [0.5], [1.0])]
+    )
+    weights = rng.normal(size=len(RELEVANCE) + len(OWNERSHIP))
+    slope = loss(weights, data)[1]
+    for at in (RELEVANCE.index("cosine"), len(RELEVANCE) + OWNERSHIP.index("myself")):
+        step = np.zeros(len(weights))
+        step[at] = 1e-6
+        numeric = (loss(weights + step, data)[0] - loss(weights - step, data)[0]) / 2e-6
+        assert slope[at] == pytest.approx(numeric, abs=1e-6)
+
+
+def test_claims_survive_packing() -> None:
+    found = talk_claims([True, False, True], [0.5, 0.25, 0.0], [1, 0, 1])
+    again = Packed.of(found).claims()
+    assert (again.relevance == found.relevance).all()
+    assert (again.ownership == found.ownership).all()
+    assert again.says.tolist() == [True, False, True]
+    assert (again.hears != again.says).all()
+
+
+def test_a_safe_cut_lets_more_pass_the_more_groups_differ() -> None:
+    score = np.concatenate([np.linspace(0.5, 1, 100), np.linspace(0.2, 0.7, 100)])
+    alike, apart = [str(at % 2) for at in range(200)], ["a"] * 100 + ["b"] * 100
+    plain = float(np.quantile(score, 0.05))
+    assert safe_cut(score, apart, 0.95) < safe_cut(score, alike, 0.95) < plain + 0.02

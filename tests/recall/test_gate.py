@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from rekal.recall.evidence import PRESENCE, PRESENCE_LEXICAL
-from rekal.recall.gate import Gate, Logistic, cut, judge, weights
-from rekal.recall.ownership import CONSISTENCY
+from rekal.recall.gate import Attention, Gate, Logistic, cut, judge, weights
+from rekal.recall.ownership import OWNERSHIP, RELEVANCE
+from tests.recall.test_ownership import ask
+from tests.recall.test_sentences import ADA, GRACE
 
 EVEN = Logistic((), (), (), (), 0.0)
 RATIO = Logistic(("ratio",), (0.5,), (0.25,), (1.0,), 0.0)
-GATE = Gate(EVEN, RATIO, RATIO, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
+ODDS = Attention(dict.fromkeys(RELEVANCE, 0.0), dict.fromkeys(OWNERSHIP, 0.0), 30.0)
+GATE = Gate(EVEN, ODDS, RATIO, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
 
 
 def test_log_odds_by_hand() -> None:
@@ -27,10 +30,12 @@ def test_a_missing_feature_is_not_guessed() -> None:
 def test_support_is_a_product_and_either_gate_can_silence() -> None:
     assert judge(GATE, {}).total == 0.5
     assert judge(GATE, {}, anchor_ratio=0.5).total == 0.25
-    judged = judge(GATE, {}, person={"ratio": 10.0}, anchor_ratio=0.0)
+    judged = judge(GATE, {}, person=ask("rust", ADA), anchor_ratio=0.0)
+    assert judged.consistency > 0.99
     assert judged.total == pytest.approx(0.5 * judged.anchors)
     assert judged.weakest == "anchors"
     assert judge(GATE, {}).weakest == "presence"
+    assert judge(Gate(EVEN, None, RATIO, ()), {}, person=ask("rust", ADA)).consistency == 1.0
 
 
 def test_strictness_buys_silence_with_answerable_questions() -> None:
@@ -44,7 +49,12 @@ ALL = [(dense, person) for dense in (True, False) for person in (True, False)]
 def test_the_shipped_weights_know_exactly_our_features(dense: bool, person: bool) -> None:
     gate = weights().gate(dense=dense, person=person)
     assert gate.presence.features == (PRESENCE if dense else PRESENCE_LEXICAL)
-    assert gate.consistency.features == (CONSISTENCY if person else ())
+    if person:
+        assert gate.consistency is not None
+        assert tuple(gate.consistency.relevance) == RELEVANCE
+        assert tuple(gate.consistency.ownership) == OWNERSHIP
+    else:
+        assert gate.consistency is None
     assert gate.anchors.features == ("ratio",)
     assert len(gate.quantiles) == 101
     assert list(gate.quantiles) == sorted(gate.quantiles)
@@ -62,8 +72,8 @@ def test_the_shipped_weights_point_the_right_way(dense: bool) -> None:
 
 
 @pytest.mark.parametrize("dense", [True, False])
-def test_evidence_about_somebody_else_silences(dense: bool) -> None:
-    gate = weights().gate(dense=dense, person=True)
-    mine = dict(zip(CONSISTENCY, gate.consistency.mean, strict=True)) | {"one_share": 0.5, "one_balance": 0.6}
-    theirs = mine | {"one_share": -0.5, "one_balance": -0.6, "one_mass": -0.2, "one_best": -0.3}
-    assert gate.consistency.probability(theirs) < 0.5 < gate.consistency.probability(mine)
+@pytest.mark.parametrize(("question", "right", "wrong"), [("sailed boat", GRACE, ADA), ("rewrote lexer", ADA, GRACE)])
+def test_evidence_about_somebody_else_silences(dense: bool, question: str, right: int, wrong: int) -> None:
+    attention = weights().gate(dense=dense, person=True).consistency
+    assert attention is not None
+    assert attention.probability(ask(question, wrong)) < 0.5 < attention.probability(ask(question, right))

@@ -1,113 +1,86 @@
-"""Whose evidence it is, over a small conversation of two people."""
+"""Whose evidence it is: what sentences claim, and what the gate makes of it."""
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
-from rekal.index.text import query_tokens, tokens
-from rekal.recall.ownership import (
-    CONSISTENCY,
-    EVERYBODY,
-    Floats,
-    Sentences,
-    about,
-    anchored,
-    margins,
-    split_sentences,
-    worth_a_vector,
+from rekal.index.text import query_tokens
+from rekal.recall.gate import Attention
+from rekal.recall.ownership import OWNERSHIP, RELEVANCE, Claims, anchored, claims
+from tests.recall.test_sentences import ADA, GRACE, TALK, sentences
+
+PLAIN = Attention(
+    {name: 8.0 if name in ("covered", "asked_covered") else 0.0 for name in RELEVANCE},
+    {"myself": 3.0, "other": -3.0, "both": 0.0, "nobody": 2.0, "asks": -4.0, "asks_other": 0.0},
+    0.0,
 )
 
-ADA, GRACE = 0, 1
-TALK = [
-    (ADA, "I rewrote the lexer in Rust last week. It was fun."),
-    (GRACE, "Nice! How long have you been writing Rust?"),
-    (ADA, "Three years."),
-    (GRACE, "I sailed to Malta. My boat leaks."),
-    (ADA, "You and I should race our boats."),
-]
 
-
-def sentences(question: list[str], talk: list[tuple[int, str]] = TALK) -> Sentences:
-    pieces = [(place, who, piece) for place, (who, text) in enumerate(talk) for piece in split_sentences(text)]
-    tf = np.array([[tokens(piece).count(term) for _, _, piece in pieces] for term in question], np.float64)
-    return Sentences(
-        turn=np.array([place for place, _, _ in pieces]),
-        session=np.zeros(len(pieces), np.int64),
-        length=np.array([float(len(tokens(piece))) for _, _, piece in pieces]),
-        speaker=np.array([who for _, who, _ in pieces]),
-        owner=np.array([about(piece, who, 1 - who) for _, who, piece in pieces]),
-        tf=tf.reshape(len(question), len(pieces)),
-    )
-
-
-def ask(text: str, asked: int, named: int = 1) -> dict[str, float]:
+def ask(text: str, asked: int, talk: list[tuple[int, str]] = TALK) -> Claims:
     terms = query_tokens(text)
-    return margins(sentences(terms), np.ones(len(terms)), asked, named)
+    found = sentences(terms, talk)
+    return claims(found, np.ones(len(terms)), asked, text, np.arange(len(found.turn)))
 
 
-@pytest.mark.parametrize(
-    ("text", "whom"),
-    [
-        ("I moved it to Postgres.", ADA),
-        ("Have you tried the cache?", GRACE),
-        ("The cache is slow.", ADA),
-        ("You and I should talk.", EVERYBODY),
-        ("We shipped our fix.", ADA),
-        ("Is that yours?", GRACE),
-    ],
-)
-def test_pronouns_tell_whom_a_sentence_is_about(text: str, whom: int) -> None:
-    assert about(text, ADA, GRACE) == whom
+def column(found: Claims, name: str) -> list[float]:
+    return [float(value) for value in found.relevance[:, RELEVANCE.index(name)]]
 
 
-def test_sentences_are_split_and_never_empty() -> None:
-    assert split_sentences("One. Two?\n\nThree") == ["One.", "Two?", "Three"]
-    assert split_sentences(" \n ") == []
+def test_a_claim_has_every_feature_the_model_weighs() -> None:
+    found = ask("writing rust", ADA)
+    assert found.relevance.shape == (8, len(RELEVANCE))
+    assert found.ownership.shape == (8, len(OWNERSHIP))
+    assert found.says.tolist() == [True, True, False, False, True, False, False, True]
+    assert (found.hears == ~found.says).all()
+
+
+def test_what_answers_a_question_is_known_by_the_question() -> None:
+    found = ask("writing rust", ADA)  # "Three years." has no word of it
+    assert column(found, "answers") == [0, 0, 0, 0, 1, 0, 0, 0]
+    assert column(found, "asked_covered") == [0, 0, 0, 0, 1, 0, 0, 0]
+    assert column(found, "covered")[4] == 0
+
+
+def test_a_time_or_a_number_counts_where_it_is_wanted() -> None:
+    assert column(ask("when was the lexer rewritten", ADA), "when") == [1, 0, 0, 0, 1, 0, 0, 0]
+    assert column(ask("how long did rust take", ADA), "many") == [0, 0, 0, 0, 1, 0, 0, 0]
+    assert sum(column(ask("what was rewritten", ADA), "when") + column(ask("what was rewritten", ADA), "many")) == 0
+
+
+def test_only_vectors_of_the_chosen_count() -> None:
+    found = sentences(["rust"])
+    some = claims(found, np.ones(1), ADA, "rust", np.array([0, 6]), np.array([0.1, 0.9]))
+    assert column(some, "cosine") == [0.1, 0.9]
+    assert some.says.tolist() == [True, False]
 
 
 def test_what_was_said_to_somebody_is_about_them() -> None:
-    # Both sentences about Rust are about Ada, though Grace said one.
-    right, wrong = ask("writing rust", ADA), ask("writing rust", GRACE)
-    assert right["one_best"] > 0 > wrong["one_best"]
-    assert right["one_balance"] > 0 > wrong["one_balance"]
-    assert right["one_share"] == 0.5 == -wrong["one_share"]
+    # The question about Rust is asked by Grace and answered by Ada.
+    assert PLAIN.log_odds(ask("writing rust", ADA)) > 2 > -2 > PLAIN.log_odds(ask("writing rust", GRACE))
 
 
-def test_exchanging_the_people_mirrors_the_margins() -> None:
-    right, wrong = ask("sailed boat", GRACE), ask("sailed boat", ADA)
-    for name in CONSISTENCY:
-        assert right[name] == pytest.approx(-wrong[name])
+@pytest.mark.parametrize("text", ["sailed boat", "writing rust", "lexer", "nothing of this"])
+def test_exchanging_two_people_turns_the_odds(text: str) -> None:
+    assert PLAIN.log_odds(ask(text, ADA)) == pytest.approx(-PLAIN.log_odds(ask(text, GRACE)))
 
 
-def test_two_named_people_use_weights_of_their_own() -> None:
-    values = ask("rust", ADA, named=2)
-    assert all(values[name] == 0 for name in CONSISTENCY if name.startswith("one_"))
-    assert values["two_said_best"] != 0
-    assert set(values) == set(CONSISTENCY)
+def test_a_third_person_is_somebody_else() -> None:
+    found = ask("sailed boat", 2)
+    assert not found.says.any()
+    assert PLAIN.log_odds(found) == -30.0
+    assert PLAIN.probability(found) < 1e-9
 
 
-def test_vectors_count_where_they_are() -> None:
-    plain = sentences(["rust"])
-    cosine: Floats = np.full(len(plain.turn), np.nan)
-    cosine[[0, 5]] = 0.1, 0.9  # Ada's first sentence, Grace's about Malta
-    full = Sentences(plain.turn, plain.session, plain.length, plain.speaker, plain.owner, plain.tf, cosine)
-    assert margins(full, np.ones(1), GRACE, 1)["one_cosine"] == pytest.approx(0.8)
+def test_nobody_else_in_the_store_is_no_doubt() -> None:
+    alone = ask("sailed boat", ADA)
+    alone = msgspec.structs.replace(alone, says=np.ones(8, np.bool_), hears=np.ones(8, np.bool_))
+    assert PLAIN.log_odds(alone) == 30.0
 
 
-def test_the_strongest_of_both_sides_are_worth_a_vector() -> None:
-    talk = [(who, f"I like topic{n}.") for n in range(60) for who in (ADA, GRACE)] + [(ADA, "I like rust.")]
-    plain = sentences(["rust"], talk)
-    chosen = worth_a_vector(plain, np.ones(1), ADA, np.zeros(len(plain.turn)))
-    assert len(chosen) == 48
-    assert len(plain.turn) - 1 in chosen
-    assert {int(plain.owner[at]) for at in chosen} == {ADA, GRACE}
-
-
-def test_no_sentences_give_no_margin() -> None:
-    assert set(ask("nothing of this", ADA).values()) >= {0.0}
-    empty = sentences(["rust"], [])
-    assert margins(empty, np.ones(1), ADA, 1)["one_share"] == 0.0
+def test_without_claims_the_offset_decides() -> None:
+    assert msgspec.structs.replace(PLAIN, offset=1.5).log_odds(ask("rust", ADA, [])) == 1.5
 
 
 def test_an_anchor_apart_from_the_rest_is_told() -> None:
