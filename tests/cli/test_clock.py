@@ -9,6 +9,7 @@ from datetime import UTC, timedelta
 import pytest
 
 from rekal.cli import clock
+from rekal.cli.served import Request, _as_if
 
 pytestmark = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone cannot be changed on this system")
 
@@ -33,3 +34,10 @@ def test_a_day_has_its_own_offset_whatever_today_has() -> None:
 @pytest.mark.usefixtures("berlin")
 def test_it_shows_the_time_that_it_is() -> None:
     assert abs(clock.now().astimezone(UTC).timestamp() - time.time()) < 60
+
+
+@pytest.mark.usefixtures("berlin")
+def test_the_daemon_reads_a_clients_dates_in_the_clients_zone() -> None:
+    with _as_if(Request([], "/", {"TZ": "Asia/Tokyo"}, (False, False))):
+        assert clock.now().utcoffset() == timedelta(hours=9)
+    assert clock.now().replace(month=1, day=15).utcoffset() == timedelta(hours=1)
