@@ -103,4 +103,22 @@ def _username() -> str:
 
 def here() -> App:
     """The app of the repository around the current directory. Raises :class:`rekal.errors.NoRepository`."""
-    return App(find_repo(Path.cwd()), Path.home(), config.environment())
+    where = Path.cwd()
+    signs = tuple(_sign(above / ".git") for above in (where, *where.parents))
+    repo = _remembered(where, signs) if any(signs) else find_repo(where)
+    return App(repo, Path.home(), config.environment())
+
+
+def _sign(path: Path) -> tuple[int, int, int] | None:
+    """What changes when a repository appears, goes, or has its settings rewritten; None when there is nothing."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+# For the daemon, of whose time for a warm recall git's answer would be a tenth.
+@functools.lru_cache(maxsize=8)
+def _remembered(where: Path, signs: tuple[tuple[int, int, int] | None, ...]) -> Repo:
+    return find_repo(where)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import yaml
+import msgspec
 
+from rekal import config
 from rekal.capture.run import Captured
 from rekal.cli.app import App
 from rekal.errors import UsageError
@@ -84,7 +85,7 @@ def forget_sharing(app: App, *, own: bool) -> None:
 
 def _read(app: App) -> dict[str, Any]:
     path = app.layout.run / "config.yml"
-    values = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    values = config.decoded(path.read_text(encoding="utf-8")) if path.exists() else {}
     return values if isinstance(values, dict) else {}
 
 
@@ -94,5 +95,5 @@ def _write(app: App, values: dict[str, Any]) -> None:
         path.unlink(missing_ok=True)
         return
     part = path.with_suffix(".part")
-    part.write_text(yaml.safe_dump(values, sort_keys=True), encoding="utf-8")
+    part.write_bytes(msgspec.json.format(msgspec.json.encode(values, order="sorted")) + b"\n")
     part.replace(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +19,7 @@ _CHARS_A_TOKEN = 4
 _LONGEST_ROW = 480
 _MOST_ROWS = 60
 SHOWN_WITHIN = 0.5  # of the best session's score
+_WORD = re.compile(r"\S+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -78,18 +80,7 @@ def _excerpt(said: str, seen: Look) -> tuple[str, bool]:
 
 
 def _words(said: str) -> list[tuple[int, int]]:
-    spans = []
-    start = -1
-    for at, ch in enumerate(said):
-        if ch.isspace():
-            if start >= 0:
-                spans.append((start, at))
-            start = -1
-        elif start < 0:
-            start = at
-    if start >= 0:
-        spans.append((start, len(said)))
-    return spans
+    return [word.span() for word in _WORD.finditer(said)]
 
 
 def _densest(telling: Sequence[tuple[int, int, float]]) -> int:

@@ -39,7 +39,7 @@ class Look(msgspec.Struct, frozen=True):
 
 def people(reader: IndexReader) -> list[str]:
     """Names and addresses of the store's authors, in order."""
-    rows = reader.rows("SELECT DISTINCT author_name, author_email FROM facets ORDER BY ALL")
+    rows = reader.told("SELECT DISTINCT author_name, author_email FROM facets ORDER BY ALL")
     return list(dict.fromkeys(str(value) for row in rows for value in row if value))
 
 

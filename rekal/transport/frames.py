@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 import zstandard
@@ -21,8 +21,11 @@ from rekal.transport import limits
 from rekal.transport.limits import Damaged, Reason, Tally
 
 MAGIC = b"RKL"
-FORMAT = 1
+FORMAT = 2
+FORMATS = (1, FORMAT)  # that are read; 1 had no frame with payloads of several kinds
+DICTIONARY = "dictionary-1.zst"  # of both
 HEADER = MAGIC + bytes((FORMAT, 0))
+_HEADERS = [MAGIC + bytes((number, 0)) for number in FORMATS]
 STORED = 1  # flag: the payload is not compressed
 WITH_DICTIONARY = 2  # flag: it is compressed with the dictionary
 LEVEL = 19
@@ -41,8 +44,8 @@ _SEARCHED = 4 * limits.MAX_SEGMENT  # bytes hashed in one segment while looking 
 
 @cache
 def dictionary() -> zstandard.ZstdCompressionDict:
-    """The dictionary of this format. It belongs to the format byte: other bytes would be another format."""
-    data = resources.files("rekal.transport").joinpath(f"dictionary-{FORMAT}.zst").read_bytes()
+    """The dictionary of these formats. It belongs to the format byte: other bytes would be another format."""
+    data = Path(__file__).with_name(DICTIONARY).read_bytes()
     if hashlib.blake2b(data, digest_size=16).hexdigest() != DICTIONARY_HASH:
         raise RekalError("the compression dictionary of this installation is damaged", "install rekal again")
     return zstandard.ZstdCompressionDict(data)
@@ -236,9 +239,9 @@ def _decompress(zstd: zstandard.ZstdDecompressor, body: bytes, header: _Header) 
 def _is_segment(data: bytes, tally: Tally) -> bool:
     if len(data) > limits.MAX_SEGMENT:
         tally.skip(Reason.TOO_LARGE)
-    elif data[: len(HEADER)] == HEADER:
+    elif data[: len(HEADER)] in _HEADERS:
         return True
-    elif HEADER.startswith(data):
+    elif any(header.startswith(data) for header in _HEADERS):
         tally.skip(Reason.CUT)
     else:
         tally.skip(Reason.TOO_NEW if data.startswith(MAGIC) else Reason.FOREIGN)

@@ -29,6 +29,13 @@ def own(home: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize("text", ["enabled: false\n", '{"enabled": false}\n', '{"enabled": false, # comment\n}\n'])
+def test_settings_are_yaml_of_which_json_is_a_part(rekal: Rekal, text: str) -> None:
+    settings(rekal, text)
+    (enabled,) = (one for one in rekal("config", "--json").json["settings"] if one["key"] == "enabled")
+    assert enabled["value"] is False
+
+
 def test_excluded_paths_branches_and_sessions(rekal: Rekal, home: Path) -> None:
     (rekal.root / "vendor").mkdir()
     ClaudeSession(home, rekal.root, "kept").human("kept")
