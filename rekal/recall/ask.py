@@ -175,5 +175,5 @@ def _silence(question: str, reason: Reason, support: float = 0.0) -> Answer:
 def _uncovered(asked: Question, sessions: list[Hit]) -> list[str]:
     """Content words of the question that nothing shown contains."""
     shown = {term for hit in sessions for row in hit.rows for term in text.tokens(row.text)}
-    shown |= {term for hit in sessions for term in text.tokens(hit.author_name)}
+    shown |= {term for hit in sessions for term in text.tokens(f"{hit.author_name} {hit.agent} {hit.branch or ''}")}
     return [word for word in asked.words if not shown & set(text.query_tokens(word))]

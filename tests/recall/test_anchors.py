@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
@@ -32,6 +34,22 @@ COMMITS = [
     checkpoint("aaa1111" + "0" * 33, OLD, "src/upload/worker.py", subject="Retry"),
     checkpoint("bbb2222" + "0" * 33, NEW, "src/upload/chunks.py", subject="Retry again", branch="fix/disk-full"),
 ]
+PIECES = [
+    "on",
+    "the",
+    "branch",
+    "main",
+    "disk",
+    "full",
+    "fix/disk-full",
+    "aaa1111",
+    "codex",
+    "session",
+    "by",
+    "did",
+    "say",
+]
+PIECES += ["src/upload", "worker.py", "/", "//", "a/../b", "%_", "yesterday", "2026-03-02", "in", "March"]
 QUESTION = "why does the upload worker retry chunks"
 
 
@@ -215,3 +233,19 @@ def test_mailboxes_name_people_only_as_people() -> None:
     }
     for text, who in named.items():
         assert [anchor.text for anchor in understand(text, people).of_kind("person")] == who, text
+
+
+def test_who_made_what_is_shown_is_not_uncovered(reader: IndexReader) -> None:
+    answer = ask(reader, f"{QUESTION}, codex, disk-full", strictness=0)
+    assert "new" in shown(answer)
+    assert answer.uncovered == []
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=10).map(" ".join))
+def test_no_question_is_too_strange(reader: IndexReader, text: str) -> None:
+    found = names(reader, text, NOW)
+    assert all(a.stop <= b.start for a, b in pairwise(found))
+    assert all(0 <= one.start < one.stop <= len(text) for one in found)
+    assert all(reach(reader, one) for one in found)
+    understand(text, aside=[(one.start, one.stop) for one in found if one.aside])
