@@ -109,7 +109,9 @@ class Titles:
             self._summaries.append((summary, leaf))
 
     def best(self, uuids: set[str], first_prompt: str | None) -> str | None:
-        """A summary counts only when the message it ends with is in this file: others name other sessions."""
+        """The first line of the best title, uncut: the scrubber must see all of it. A summary counts only when the
+        message it ends with is in this file: others name other sessions.
+        """
         own = next((summary for summary, leaf in reversed(self._summaries) if leaf in uuids), None)
         title = (self.custom or self.generated or own or first_prompt or "").strip()
-        return title.split("\n", 1)[0].strip()[:200] or None
+        return title.split("\n", 1)[0].strip() or None

@@ -20,6 +20,7 @@ COMMAND_LENGTH = 200
 EXCERPT_LENGTH = 400
 
 _Key = TypeVar("_Key")
+_ALL_PRIVATE = Regex(r"(?:\s*\[redacted:private\])+\s*\Z")
 _CUT_MARKER = Regex(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
 
 
@@ -29,8 +30,9 @@ def scrubbed(
     """Scrub every string of ``transcript`` and give it its ids.
 
     ``cwd`` becomes relative to ``root``, the session's work tree. ``branch`` overrides the transcript's first branch.
-    Turns that are empty after scrubbing are dropped and their calls pass to the turn before. Ids are derived from
-    scrubbed text, so that none is a secret's hash, and from raw native ids, so that every machine derives the same.
+    Turns that are empty after scrubbing, or were private as a whole, are dropped and their calls pass to the turn
+    before: that somebody asked in private is nobody's business either. Ids are derived from scrubbed text, so that
+    none is a secret's hash, and from raw native ids, so that every machine derives the same.
     """
     session_id = ids.session_id(transcript.agent, transcript.native_id, author.email)
     turns, places = _turns(scrubber, transcript, session_id)
@@ -81,7 +83,8 @@ def _title(scrubber: Scrubber, transcript: Transcript) -> str | None:
         return None
     lines = (turn.content.strip().split("\n", 1)[0] for turn in transcript.turns)
     whole = next((line for line in lines if line.startswith(title)), title) if title else title
-    return clipped(scrubber, whole, TITLE_LENGTH)
+    said = clipped(scrubber, whole, TITLE_LENGTH)
+    return None if _ALL_PRIVATE.match(said) else said
 
 
 def _turns(scrubber: Scrubber, transcript: Transcript, session_id: str) -> tuple[tuple[Turn, ...], list[int]]:
@@ -92,7 +95,7 @@ def _turns(scrubber: Scrubber, transcript: Transcript, session_id: str) -> tuple
     contents = without_split_tokens(scrubber, [raw.content for raw in transcript.turns])
     for raw, unscrubbed in zip(transcript.turns, contents, strict=True):
         content = scrubber.text(unscrubbed)
-        if content.strip():
+        if content.strip() and not _ALL_PRIVATE.match(content):
             uid = _turn_uid(transcript.agent, session_id, raw, content, seen)
             model = None if raw.model is None else scrubber.text(raw.model)
             turns.append(Turn(len(turns), uid, raw.role, content, raw.occurred_at, model))

@@ -63,17 +63,6 @@ def test_tool_output(rekal: Rekal, home: Path, value: str, kept: list[str | None
     assert captured(rekal, "SELECT excerpt FROM tool_calls") == kept
 
 
-def test_private_words_are_never_stored(rekal: Rekal, home: Path) -> None:
-    words = "Fix the login. <private>zanzibarquux\nis its name</private> Then test it."
-    ClaudeSession(home, rekal.root).human(words).says("Not of <private>xylophonequux</private> either.")
-    ClaudeSession(home, rekal.root, "all").human("<private>onlyquux</private>")
-    prompt, alone = sorted(captured(rekal))
-    assert prompt.startswith("Fix the login.") and prompt.endswith("Then test it.")
-    assert "private" in alone
-    for path in rekal.layout.directory.rglob("*"):
-        assert not path.is_file() or b"quux" not in path.read_bytes(), path
-
-
 def test_the_repositorys_file_beats_the_users(rekal: Rekal, home: Path) -> None:
     file = own(home, "capture: {agents: [codex], tool_output: none}\n")
     settings(rekal, "capture: {agents: [claude]}\n")
