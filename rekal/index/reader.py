@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rekal.errors import StoreDamaged, StoreError
 from rekal.index import schema
+from rekal.index.analysis import ANALYSIS_VERSION
 from rekal.index.schema import KINDS, Kind
-from rekal.index.text import ANALYSIS_VERSION
 from rekal.store.columns import record
 from rekal.store.connect import Connection, connect, translated
 from rekal.store.engine import duckdb

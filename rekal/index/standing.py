@@ -9,7 +9,7 @@ from pathlib import Path
 from rekal.errors import StoreDamaged
 from rekal.git import Repo
 from rekal.index import schema
-from rekal.index.text import analysis_id
+from rekal.index.analysis import analysis_id
 from rekal.store.connect import Connection, translated
 from rekal.store.engine import duckdb
 from rekal.store.ledger import Ledger

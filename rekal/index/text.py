@@ -15,7 +15,6 @@ characters in documents. Pictographs are terms. There is no stop-word list: idf 
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +22,7 @@ from functools import cache, lru_cache, partial
 from itertools import chain, pairwise
 from typing import cast
 
-ANALYSIS_VERSION = 1
+from rekal.index.analysis import analysis_id as analysis_id
 
 _LONGEST_TERM = 64
 _LONGEST_WHOLE = 160
@@ -79,13 +78,6 @@ def stem(word: str) -> str:
     if not word.isascii() or not word.isalpha() or len(word) > _LONGEST_STEMMED:
         return word
     return _stemmer()(word)
-
-
-@cache
-def analysis_id() -> str:
-    """Names everything the terms depend on: an index built under another id must be built again."""
-    stemmer = importlib.metadata.version("PyStemmer")
-    return f"{ANALYSIS_VERSION}/snowball-{stemmer}/unicode-{unicodedata.unidata_version}"
 
 
 def _fold(text: str) -> str:
