@@ -37,7 +37,7 @@ from rekal.transport import frames, records
 from rekal.transport.parts import SessionPart, pack_parts
 
 SIZE = 32 << 10
-TARGET = Path(frames.__file__).with_name(f"dictionary-{frames.FORMAT}.zst")
+TARGET = Path(frames.__file__).with_name(frames.DICTIONARY)
 _START = datetime(2025, 6, 1, 9, 0, tzinfo=UTC)
 
 

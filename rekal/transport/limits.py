@@ -17,6 +17,7 @@ MAX_PLAIN = 8 << 20  # bytes of one payload, uncompressed
 MAX_SEGMENT_PLAIN = 64 << 20  # bytes of all payloads of one segment, uncompressed
 MAX_RATIO = 1_000  # uncompressed to compressed bytes of one payload ...
 RATIO_FREE = 64 << 10  # ... that is larger than this
+MAX_BUNDLED = 7  # payloads in one frame
 MAX_COLUMNS = 64  # columns of one payload
 MAX_ITEMS = 1 << 18  # entries of one column
 # Entries of all columns of one segment, past which no further frame is read: decoding costs by the entry, and 80 KB of

@@ -8,13 +8,14 @@ described in ``docs/wire-format.md``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import cast
 
 import msgspec
 
 from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, Tombstone
-from rekal.transport import limits, records
+from rekal.transport import bundle, limits, records
 from rekal.transport.columns import ColumnReader
 from rekal.transport.frames import HEADER, Packed, Packer, read_frames
 from rekal.transport.limits import Damaged, Reason, Report, Tally
@@ -24,10 +25,12 @@ from rekal.transport.pieces import Pieces, cut
 
 Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
 
-HEAD, TURNS, CHECKPOINT, EVENT, REWRITE, TOMBSTONE, FRAGMENT = range(1, 8)
+HEAD, TURNS, CHECKPOINT, EVENT, REWRITE, TOMBSTONE, FRAGMENT, BUNDLE = range(1, 9)
 SUFFIX = ".rkl"
 NAME_LENGTH = 16  # of a segment's name in a tree: git keeps as much again for the object
-_KINDS = range(HEAD, FRAGMENT + 1)
+_KINDS = range(HEAD, BUNDLE + 1)
+_WHOLE = range(HEAD, FRAGMENT)  # kinds of records
+_TOGETHER = 32 << 10  # characters of several kinds that share a frame
 _GROUP = 1 << 20  # characters that one frame takes before the next begins
 
 
@@ -77,6 +80,16 @@ def _pack(kind: int, items: Sequence[Record]) -> bytes:
     return records.pack_tombstones(cast(Sequence[Tombstone], items))
 
 
+def _bundle(groups: Mapping[int, Sequence[Record]], most: int) -> bytes | None:
+    """One payload for the records of several kinds, None where that is not worth it or not possible."""
+    if len(groups) < 2 or sum(_weight(record) for group in groups.values() for record in group) > most:
+        return None
+    try:
+        return bundle.join({kind: _pack(kind, group) for kind, group in groups.items()})
+    except (ValueError, OverflowError):
+        return None
+
+
 class _Builder:
     """Turns groups of records into frames and frames into segments."""
 
@@ -122,17 +135,29 @@ class _Builder:
     def add(self, kind: int, items: Sequence[Record]) -> Iterator[Segment]:
         """Take records of one kind; yield the segments that became full."""
         for packed, entries in self._pack(kind, items):
-            if (
-                self._size + len(packed.data) > limits.MAX_SEGMENT
-                or self._plain + packed.plain > limits.MAX_SEGMENT_PLAIN
-                or self._entries + entries > limits.MAX_ENTRIES
-                or len(self._frames) == limits.MAX_FRAMES
-            ):
-                yield from self.finish()
-            self._frames.append(packed.data)
-            self._size += len(packed.data)
-            self._plain += packed.plain
-            self._entries += entries
+            yield from self._put(packed, entries)
+
+    def add_last(self, groups: Mapping[int, Sequence[Record]], most: int) -> Iterator[Segment]:
+        """Take the last records of all kinds, in one frame where they have at most about ``most`` characters."""
+        together = _bundle(groups, most)
+        if together is not None:
+            yield from self._put(self._packer.pack(BUNDLE, together), sum(map(_entries, chain(*groups.values()))))
+            return
+        for kind, group in groups.items():
+            yield from self.add(kind, group)
+
+    def _put(self, packed: Packed, entries: int) -> Iterator[Segment]:
+        if (
+            self._size + len(packed.data) > limits.MAX_SEGMENT
+            or self._plain + packed.plain > limits.MAX_SEGMENT_PLAIN
+            or self._entries + entries > limits.MAX_ENTRIES
+            or len(self._frames) == limits.MAX_FRAMES
+        ):
+            yield from self.finish()
+        self._frames.append(packed.data)
+        self._size += len(packed.data)
+        self._plain += packed.plain
+        self._entries += entries
 
     def finish(self) -> Iterator[Segment]:
         """Yield the segment begun, if there is one."""
@@ -173,16 +198,17 @@ def _halve(items: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]]
     return None
 
 
-def encode(items: Iterable[Record], tally: Tally | None = None) -> Iterator[Segment]:
+def encode(items: Iterable[Record], tally: Tally | None = None, *, together: int = _TOGETHER) -> Iterator[Segment]:
     """Yield the segments that hold ``items``: the same bytes for the same records in the same order.
 
-    A session with turns becomes its head and a :class:`SessionPart`. What cannot be written (paths that leave the
-    repository, records over the format's limits) is counted in ``tally``.
+    Up to about ``together`` characters go into one frame, whatever their kinds: more would be lost with it. A session
+    with turns becomes its head and a :class:`SessionPart`. What cannot be written (paths that leave the repository,
+    records over the format's limits) is counted in ``tally``.
     """
     tally = Tally() if tally is None else tally
     builder = _Builder(tally)
-    groups: dict[int, list[Record]] = {kind: [] for kind in _KINDS}
-    weights = dict.fromkeys(_KINDS, 0)
+    groups: dict[int, list[Record]] = {kind: [] for kind in _WHOLE}
+    weights = dict.fromkeys(_WHOLE, 0)
     for item in items:
         tally.records += 1
         for kind, record in _kinds_of(item):
@@ -191,9 +217,7 @@ def encode(items: Iterable[Record], tally: Tally | None = None) -> Iterator[Segm
             if weights[kind] >= _GROUP or len(groups[kind]) == limits.MAX_ITEMS:
                 yield from builder.add(kind, groups[kind])
                 groups[kind], weights[kind] = [], 0
-    for kind, group in groups.items():
-        if group:
-            yield from builder.add(kind, group)
+    yield from builder.add_last({kind: group for kind, group in groups.items() if group}, together)
     yield from builder.finish()
 
 
@@ -203,7 +227,7 @@ class Reader:
     def __init__(self, origin: str = LOCAL) -> None:
         self._origin = origin
         self._tally = Tally()
-        self._pieces = Pieces(range(HEAD, FRAGMENT))
+        self._pieces = Pieces(_WHOLE)
 
     @property
     def entries(self) -> int:
@@ -214,6 +238,15 @@ class Reader:
     def frames(self) -> int:
         """Frames read so far."""
         return self._tally.frames
+
+    def _unpack_all(self, kind: int, payload: bytes) -> Iterator[Record]:
+        """The records of a frame; a payload in it that cannot be used costs itself."""
+        payloads = bundle.split(payload, _WHOLE, self._tally) if kind == BUNDLE else [(kind, payload)]
+        for inner, data in payloads:
+            try:
+                yield from self._unpack(inner, data)
+            except Damaged as error:
+                self._tally.skip(error.reason)
 
     def _unpack(self, kind: int, payload: bytes) -> Sequence[Record]:
         columns = ColumnReader(payload, self._tally)
@@ -244,13 +277,9 @@ class Reader:
             if self._tally.entries > most:
                 self._tally.skip(Reason.BOMB)
                 return
-            try:
-                found = self._unpack(frame.kind, frame.payload)
-            except Damaged as error:
-                self._tally.skip(error.reason)
-                continue
-            self._tally.records += len(found)
-            yield from found
+            for record in self._unpack_all(frame.kind, frame.payload):
+                self._tally.records += 1
+                yield record
 
     def report(self) -> Report:
         """What was read so far and what was left out."""

@@ -42,7 +42,7 @@ def example() -> str:
     data, start = segment.data, len(segment.data) - len(frame.payload)
     fields = [
         (data[:3], "`RKL`"),
-        (data[3:4], "format 1"),
+        (data[3:4], f"format {data[3]}"),
         (data[4:5], "segment flags: none"),
         (data[5:6], "frame type 5: rewrites"),
         (data[6:7], "frame flags: 1, stored as it is, since zstd makes it no smaller"),
@@ -69,7 +69,8 @@ def documented() -> str:
     return DOCUMENT.read_text(encoding="utf-8").partition(START)[2].partition(END)[0]
 
 
-SEGMENTS = {"format-1-commit.rkl": commit, "format-1-later.rkl": later}
+SEGMENTS = {"format-2-commit.rkl": commit, "format-2-later.rkl": later}
+EARLIER = {"format-1-commit.rkl", "format-1-later.rkl"}  # read only
 
 if __name__ == "__main__":
     for name, make in SEGMENTS.items():

@@ -9,20 +9,22 @@ from rekal.model import Rewrite
 from rekal.transport.limits import Reason, Skip
 from rekal.transport.segment import decode
 from tests.transport import wire_records as wire
-from tests.transport.golden_segments import GOLDEN, SEGMENTS, documented, example
+from tests.transport.golden_segments import EARLIER, GOLDEN, SEGMENTS, documented, example
 
 WRITTEN_WITH = (1, 5, 7)  # zstd's compressed bytes are the same within one version of it only
 
 
-def test_a_commit_of_format_one_is_read_in_full() -> None:
-    found, report = decode([(GOLDEN / "format-1-commit.rkl").read_bytes()])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_commit_of_every_format_is_read_in_full(number: int) -> None:
+    found, report = decode([(GOLDEN / f"format-{number}-commit.rkl").read_bytes()])
 
     assert found == list(wire.COMMIT)
     assert report.skips == ()
 
 
-def test_what_a_later_version_adds_is_skipped_and_counted() -> None:
-    found, report = decode([(GOLDEN / "format-1-later.rkl").read_bytes()])
+@pytest.mark.parametrize("number", [1, 2])
+def test_what_a_later_version_adds_is_skipped_and_counted(number: int) -> None:
+    found, report = decode([(GOLDEN / f"format-{number}-later.rkl").read_bytes()])
 
     assert found == [Rewrite(wire.SHA, wire.OTHER_SHA, "squash")]
     assert report.skips == (
@@ -39,7 +41,7 @@ def test_the_same_records_give_the_golden_bytes(name: str) -> None:
 
 
 def test_no_golden_segment_goes_untested() -> None:
-    assert {path.name for path in GOLDEN.iterdir()} == set(SEGMENTS)
+    assert {path.name for path in GOLDEN.iterdir()} == EARLIER | set(SEGMENTS)
 
 
 def test_the_worked_example_of_the_document_is_what_is_written() -> None:

@@ -16,14 +16,26 @@ from hypothesis import strategies as st
 
 from rekal.errors import RekalError
 from rekal.model import Turn
-from rekal.transport import frames, limits
+from rekal.transport import bundle, frames, limits
 from rekal.transport.frames import HEADER, Packer, varint
 from rekal.transport.limits import Reason, Report
 from rekal.transport.parts import SessionPart, pack_parts
-from rekal.transport.segment import CHECKPOINT, EVENT, FRAGMENT, REWRITE, TOMBSTONE, TURNS, Record, decode, encode
+from rekal.transport.segment import (
+    BUNDLE,
+    CHECKPOINT,
+    EVENT,
+    FRAGMENT,
+    REWRITE,
+    TOMBSTONE,
+    TURNS,
+    Record,
+    decode,
+    encode,
+)
 from tests.transport import wire_records as wire
 
-(SEGMENT,) = encode(wire.COMMIT)
+(SEGMENT,) = encode(wire.COMMIT, together=0)
+(BUNDLED,) = encode(wire.COMMIT)
 WHOLE = list(wire.COMMIT)
 SECONDS, BYTES = 5, 120 << 20
 
@@ -265,7 +277,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
         _read(prefix + data)
 
 
-@given(st.integers(1, 8), st.binary(max_size=300))
+@given(st.integers(1, 9), st.binary(max_size=300))
 @settings(max_examples=300, deadline=None)
 def test_any_payload_in_a_sound_frame_is_read(kind: int, payload: bytes) -> None:
     _read(HEADER + Packer().pack(kind, payload).data)
@@ -285,6 +297,50 @@ def test_a_payload_with_other_bytes_is_read(frame: tuple[int, bytes], changes: l
     found, report = _read(HEADER + Packer().pack(kind, bytes(forged)).data)
 
     assert found or report.skips
+
+
+PARTS = [(one.kind, one.payload) for one in frames.read_frames(BUNDLED.data, range(1, 9), limits.Tally())]
+
+
+def test_a_small_commit_is_one_frame_that_holds_every_kind() -> None:
+    assert _read(BUNDLED.data)[0] == WHOLE
+    assert [kind for kind, _ in PARTS] == [BUNDLE]
+    assert bundle.split(PARTS[0][1], range(1, 7), limits.Tally()) == PAYLOADS
+    assert len(BUNDLED.data) < 0.9 * len(SEGMENT.data)
+
+
+def test_much_at_once_does_not_share_a_frame() -> None:
+    long = SessionPart(wire.SESSION_ID, (Turn(0, wire.SESSION_ID, "human", "word " * 8_000),))
+    (segment,) = encode([*wire.COMMIT, long])
+    assert len(list(frames.read_frames(segment.data, range(1, 9), limits.Tally()))) > 4
+
+
+def test_a_payload_of_a_bundle_that_is_damaged_costs_itself() -> None:
+    turns = dict(PAYLOADS)[TURNS]
+    payload = bundle.join(dict(PAYLOADS) | {TURNS: turns[:-1]})
+
+    found, report = _read(_packed(BUNDLE, payload))
+
+    assert found == [record for record in WHOLE if not isinstance(record, SessionPart)]
+    assert report.skips == (limits.Skip(Reason.DAMAGED, 1),)
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (b"", Reason.BOMB),
+        (msgspec.msgpack.encode([(REWRITE, b"\x90")] * 8), Reason.BOMB),
+        (b"\xdd\xff\xff\xff\xff", Reason.BOMB),
+        (b"\x91\xc0", Reason.DAMAGED),
+        (b"\x91\x92\x05", Reason.DAMAGED),
+        (msgspec.msgpack.encode([(BUNDLE, b"\x90"), (FRAGMENT, b"\x90"), (99, b"")]), Reason.UNKNOWN_FRAME),
+    ],
+)
+def test_a_bundle_that_is_none_yields_nothing(payload: bytes, reason: Reason) -> None:
+    found, report = _read(_packed(BUNDLE, payload))
+
+    assert found == []
+    assert {skip.reason for skip in report.skips} == {reason}
 
 
 def test_a_damaged_dictionary_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
