@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, count
 
 import msgspec
 import numpy as np
@@ -36,12 +37,9 @@ class Doc(msgspec.Struct, frozen=True, gc=False):
     occurred_us: int | None = None
 
 
-class _Numbers(dict[str, int]):
+def _numbers() -> defaultdict[str, int]:
     """Numbers strings in order of first appearance."""
-
-    def __missing__(self, text: str) -> int:
-        self[text] = number = len(self)
-        return number
+    return defaultdict(count().__next__)
 
 
 class Writer:
@@ -51,7 +49,7 @@ class Writer:
         self._con = con
         #: Id of the next document.
         self.next = scalar(con, "SELECT coalesce(max(doc_id) + 1, 0) FROM docs")
-        self._vocabulary = _Numbers()
+        self._vocabulary = _numbers()
         self._waiting: list[Doc] = []
         self._pending: list[tuple[Ints, Ints, Ints]] = []
 
@@ -76,7 +74,7 @@ class Writer:
         """Queue the postings of documents numbered from ``first``; return their lengths in terms."""
         # Each chunk of a batch is looked up once, numpy does the rest: a look-up for each term of each document would
         # take as long as everything else.
-        chunks, flat = _Numbers(), array("i")
+        chunks, flat = _numbers(), array("i")
         sizes = np.empty(len(texts), np.int64)
         for at, text in enumerate(texts):
             words = text.split()
@@ -111,7 +109,7 @@ class Writer:
         rows = {"term": terms[order], "doc": docs[order], "tf": tf[order]}
         _insert(self._con, "INSERT INTO postings SELECT term, doc, tf FROM batch", rows)
         self._pending.clear()
-        self._vocabulary.clear()
+        self._vocabulary = _numbers()
 
 
 def scalar(con: Connection, sql: str) -> int:
