@@ -30,9 +30,8 @@ def scrubbed(
     """Scrub every string of ``transcript`` and give it its ids.
 
     ``cwd`` becomes relative to ``root``, the session's work tree. ``branch`` overrides the transcript's first branch.
-    Turns that are empty after scrubbing, or were private as a whole, are dropped and their calls pass to the turn
-    before: that somebody asked in private is nobody's business either. Ids are derived from scrubbed text, so that
-    none is a secret's hash, and from raw native ids, so that every machine derives the same.
+    Turns that are empty after scrubbing, or all private, are dropped and their calls pass to the turn before. Ids are
+    derived from scrubbed text, so that none is a secret's hash, and from raw native ids: the same on every machine.
     """
     session_id = ids.session_id(transcript.agent, transcript.native_id, author.email)
     turns, places = _turns(scrubber, transcript, session_id)

@@ -48,7 +48,7 @@ def states(con: Connection) -> dict[str, SourceState]:
         """SELECT source, agent, size, mtime_ns, "offset", prefix_hash, session_id, belongs, skipped_bytes, drift, error
            FROM source_state"""
     ).fetchall()
-    return {row[0]: record(SourceState, (*row[:9], json.loads(row[9]), row[10])) for row in rows}
+    return {row[0]: record(SourceState, (*row[:9], msgspec.json.decode(row[9]), row[10])) for row in rows}
 
 
 def revisions(con: Connection) -> dict[str, tuple[int, int]]:
