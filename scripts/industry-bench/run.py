@@ -14,6 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from fit import Bools, Floats
 from measures import bootstrap, ranks, separation, verdicts
@@ -28,6 +29,7 @@ HERE = Path(__file__).parent
 INJECT_RECALL = 0.95
 BUDGETS = (150, 300, 600, 1200, 2400)
 ARMS: tuple[Arm, ...] = ("dense", "lexical")
+KINDS = {"plain": "answerable"}  # the same where no anchor is asked for
 SETS = {"reference-1888": 1, "corrected-1887": 2}  # bits of Row.sets
 
 
@@ -120,16 +122,12 @@ def devrecall(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, 
     }
     for part in sorted({row.part for row in answerable}):
         report[f"ranking:{part}"] = ranks([row for row in answerable if row.part == part])
-    groups = np.array([row.group for row in rows])
     want = np.array([row.kind == "answerable" for row in rows])
     scored: dict[str, tuple[Floats, Bools]] = {}
     for arm in ARMS:
         for anchors in (False, True):
             score = out_of_fold(rows, lambda seen, a=arm, n=anchors: devrecall_gate(seen, a, n), arm)  # type: ignore[misc]
-            inject = np.zeros(len(rows), np.bool_)
-            for group in np.unique(groups):
-                cut = np.quantile(score[want & (groups != group)], 1 - INJECT_RECALL)
-                inject[groups == group] = score[groups == group] >= cut
+            inject = at_cuts_of_others(rows, score, want)
             name = f"{arm}{'+anchors' if anchors else ''}"
             scored[name] = (score, inject)
             kinds = sorted({row.kind for row in rows})
@@ -148,23 +146,59 @@ def devrecall(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, 
     return report, scored
 
 
-def beam(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Bools]]]:
-    """No model is fitted: the lowest anchor ratio is the score, 1 for a question that has none."""
+def slots(rows: list[Row]) -> tuple[dict[str, Any], Floats, Bools]:
+    """Exchanged anchors. No model is fitted: the lowest anchor ratio is the score, 1 for a question that has none."""
     score = np.array([1.0 if row.ratio is None else row.ratio for row in rows])
-    inject = np.zeros(len(rows), np.bool_)
-    groups = np.array([row.group for row in rows])
     want = np.array([row.kind == "answerable" for row in rows])
-    for group in np.unique(groups):
-        inject[groups == group] = score[groups == group] >= np.quantile(score[want & (groups != group)], 0.05)
-    coding = np.array([row.part == "coding" for row in rows])
+    inject = at_cuts_of_others(rows, score, want)
+    mine = [at for at, row in enumerate(rows) if row.kind in ("answerable", "slot")]
+    coding = [at for at in mine if rows[at].part == "coding"]
     report = {
-        "all": separation(rows, score),
-        "coding": separation([row for row in rows if row.part == "coding"], score[coding]),
-        "verdicts": verdicts(rows, inject),
-        "interval_95": bootstrap(rows, inject),
+        "all": separation([rows[at] for at in mine], score[mine]),
+        "coding": separation([rows[at] for at in coding], score[coding]),
+        "verdicts": verdicts([rows[at] for at in mine], inject[mine]),
+        "interval_95": bootstrap([rows[at] for at in mine], inject[mine]),
         "tuned_on": "the cut: the other chats",
     }
-    return report, {"lexical": (score, inject)}
+    return report, score, inject
+
+
+def abstentions(rows: list[Row], code: list[Row]) -> tuple[dict[str, Any], Floats, Bools]:
+    """Questions the chat does not answer, by models that devrecall alone has trained."""
+    gate = devrecall_gate(code, "dense", anchors=True)
+    score = supports(gate, rows, "dense")
+    want = np.array([row.kind in ("answerable", "plain") for row in rows])
+    inject = at_cuts_of_others(rows, score, want)
+    asked = [at for at, row in enumerate(rows) if row.kind != "slot"]
+    picked = [msgspec.structs.replace(rows[at], kind=KINDS.get(rows[at].kind, rows[at].kind)) for at in asked]
+    coding = [at for at, row in enumerate(picked) if row.part.startswith("coding")]
+    report = {
+        "all": separation(picked, score[asked]),
+        "coding": separation([picked[at] for at in coding], score[asked][coding]),
+        "verdicts": verdicts(picked, inject[asked]),
+        "interval_95": bootstrap(picked, inject[asked]),
+        "inject_rate_by_part": {
+            part: float(inject[[at for at in asked if rows[at].kind == "abstention" and rows[at].part == part]].mean())
+            for part in sorted({row.part for row in picked if row.kind == "abstention"})
+        },
+        "tuned_on": "models: devrecall; the cut: the other chats",
+    }
+    return report, score, inject
+
+
+def at_cuts_of_others(rows: list[Row], score: Floats, want: Bools) -> Bools:
+    """Verdicts of each group at the cut that the other groups' answerable questions give."""
+    groups, inject = np.array([row.group for row in rows]), np.zeros(len(rows), np.bool_)
+    for group in np.unique(groups):
+        cut = np.quantile(score[want & (groups != group)], 1 - INJECT_RECALL)
+        inject[groups == group] = score[groups == group] >= cut
+    return inject
+
+
+def beam(rows: list[Row], code: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Bools]]]:
+    exchanged, ratio, told = slots(rows)
+    unanswered, support, injected = abstentions(rows, code)
+    return {"slot": exchanged, "abstention": unanswered}, {"ratio": (ratio, told), "support": (support, injected)}
 
 
 def write(name: SetName, report: dict[str, Any], rows: list[Row], scored: dict[str, tuple[Floats, Bools]]) -> None:
@@ -191,10 +225,12 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="measure again")
     asked = parser.parse_args()
     names: list[SetName] = ["devrecall", "locomo", "beam"] if asked.set == "all" else [asked.set]
-    score = {"locomo": locomo, "devrecall": devrecall, "beam": beam}
     for name in names:
         rows = load(name, asked.data, asked.cache, asked.fresh)
-        report, scored = score[name](rows)
+        if name == "beam":
+            report, scored = beam(rows, load("devrecall", asked.data, asked.cache))
+        else:
+            report, scored = locomo(rows) if name == "locomo" else devrecall(rows)
         write(name, report | {"provenance": provenance(name, asked.data)}, rows, scored)
 
 

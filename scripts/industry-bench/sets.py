@@ -16,9 +16,9 @@ SetName = Literal["locomo", "devrecall", "beam"]
 
 
 def _measure(name: SetName, data: Path, cache: Path) -> list[Row]:
-    if name == "beam":
-        return beam.rows(data / "beam")
     vectors = VectorCache(cache / "minilm.sqlite")
+    if name == "beam":
+        return beam.rows(data / "beam", vectors)
     return LoCoMo(data / "locomo", vectors).rows() if name == "locomo" else DevRecall(data / name, vectors).rows()
 
 

@@ -18,7 +18,9 @@ from locomo import evidence, left_out, renamed  # noqa: E402
 from measures import bootstrap, ranks, separation, verdicts  # noqa: E402
 from models import out_of_fold, safe_cut  # noqa: E402
 from passages import Passages, lowest_ratio, slot_swap  # noqa: E402
+from printed import Asked, summary, wanted  # noqa: E402
 from rows import NOT_FOUND, Packed, Row, rank_of  # noqa: E402
+from run import at_cuts_of_others  # noqa: E402
 from stores import Lexicon, Store, is_stranger  # noqa: E402
 
 from rekal.recall.belonging import cut_passages  # noqa: E402
@@ -197,3 +199,31 @@ def test_a_safe_cut_lets_more_pass_the_more_groups_differ() -> None:
     alike, apart = [str(at % 2) for at in range(200)], ["a"] * 100 + ["b"] * 100
     plain = float(np.quantile(score, 0.05))
     assert safe_cut(score, apart, 0.95) < safe_cut(score, alike, 0.95) < plain + 0.02
+
+
+def test_what_a_recall_costs_and_prints_is_told_by_what_was_wanted() -> None:
+    costs = [
+        Asked("INJECT", "INJECT", True, 10.0, 12.0, 400.0),
+        Asked("INJECT", "SILENCE", False, 20.0, 22.0, 4.0),
+        Asked("SILENCE", "INJECT", False, 30.0, 32.0, 300.0),
+    ]
+    told = summary(costs)
+    assert told["cpu_ms"]["p50"] == 20.0
+    assert told["want INJECT"]["verdicts"] == {"INJECT": 1, "KNOWLEDGE": 0, "SILENCE": 1}
+    assert told["want SILENCE"]["tokens_printed"]["mean"] == 300.0
+    assert told["gold_among_shown"] == 1.0
+
+
+def test_doubtful_gold_is_not_asked_for() -> None:
+    sure = {"store": "full", "label": "INJECT", "kind": "subject", "ambiguous": False, "gold_grade": 3}
+    assert wanted(sure)
+    assert wanted({"store": "full", "label": "SILENCE", "kind": "subject"})
+    for doubt in ({"ambiguous": True}, {"gold_grade": 1}, {"kind": "known_item"}, {"store": "t70"}):
+        assert not wanted(sure | doubt)
+
+
+def test_each_group_is_judged_by_the_cut_of_the_others() -> None:
+    rows = [Row(id=str(at), group="ab"[at % 2], kind="answerable") for at in range(40)]
+    score = np.array([0.9 if row.group == "a" else 0.1 for row in rows])
+    told = at_cuts_of_others(rows, score, np.ones(40, np.bool_))
+    assert told.tolist() == [row.group == "a" for row in rows]
