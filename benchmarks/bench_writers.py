@@ -1,11 +1,11 @@
-"""What many small pushes leave on a remote: ten clones, two hundred pushes each, half of the rounds at the same time.
+"""What many small pushes leave on a remote: ten clones, many pushes each, in half of the rounds at the same time.
 
-    python -m benchmarks.bench_writers [PUSHES]         (default: 200 by each of ten clones)
+    python -m benchmarks.bench_writers [PUSHES]         (default: 40 by each of ten clones; 200 take some ten minutes)
 
-Every push is the real thing: a commit with its turns in a ledger, the merge gate, git to a bare remote that refuses
-whatever is no fast-forward. The payload is the sum of the bytes of the distinct segments that the remote's refs hold;
-the remote's size is everything below ``objects`` and ``packed-refs`` after ``git gc``. The remote holds no code.
-Prints one JSON object, sizes in bytes.
+Every push is the real thing: a commit in a ledger with four turns, as large as four recorded turns are on average; the
+merge gate; git to a bare remote that refuses whatever is no fast-forward. The payload is the sum of the bytes of the
+distinct segments that the remote's refs hold; the remote's size is everything below ``objects`` and ``packed-refs``
+after ``git gc``. The remote holds no code. Prints one JSON object, sizes in bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rekal.transport.push import Destination, Pushed, Sender, push
 from rekal.transport.refs import OwnRef, own_ref, refspec
 
 WRITERS = 10
-PUSHES = 200
+PUSHES = 40
 _TURNS = 4  # a push
 _COMMITS = 8  # a session
 _START = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -97,7 +97,7 @@ class Writer:
 
     def _turn(self, session_id: str, seq: int) -> Turn:
         when = _START + timedelta(minutes=30 * self.pushes, seconds=self._draw.uniform(60, 90) * (seq % _TURNS))
-        uid, words = ids.derive("turn", session_id, str(seq)), self._words.sample(self._draw.randint(10, 50))
+        uid, words = ids.derive("turn", session_id, str(seq)), self._words.sample(self._draw.randint(10, 90))
         if seq % _TURNS == 0:
             return Turn(seq, uid, "human", words, when)
         return Turn(seq, uid, "assistant", words, when, "claude-opus-4")
