@@ -107,6 +107,38 @@ def test_a_rewritten_commit_is_known_by_both_names(store: Store) -> None:
         assert reader.rows("SELECT commits FROM facets") == [(["aaa111", "bbb222", "ccc333"],)]
 
 
+def test_commits_rewritten_in_a_circle_are_known_by_all_names(store: Store) -> None:
+    one = first()
+    store.append(one, second(), checkpoints=[checkpoint("aaa111", one)])
+    store.update()
+    with open_ledger(store.data, read_only=False) as ledger, ledger.transaction():
+        ledger.add_rewrite(Rewrite("aaa111", "bbb222", "amend"))
+        ledger.add_rewrite(Rewrite("bbb222", "aaa111", "amend"))
+    assert store.update().sessions == 1
+    with open_index(store.index) as reader:
+        assert reader.rows("SELECT commits FROM facets WHERE session_id = ?", [one.id]) == [(["aaa111", "bbb222"],)]
+
+
+def test_an_update_leaves_nothing_attached_to_the_ledger(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def attached(ledger: Ledger) -> list[str]:
+        rows = ledger.con.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+        return [str(row[0]) for row in rows]
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    store.append(first())
+    with open_ledger(store.data, read_only=True) as ledger:
+        build.update(ledger, store.index)
+        assert attached(ledger) == ["data"]
+        monkeypatch.setattr(build, "write_chunks", die)
+        with pytest.raises(KeyboardInterrupt):
+            build.update(ledger, store.index, full=True)
+        assert attached(ledger) == ["data"]
+        monkeypatch.undo()
+        assert build.update(ledger, store.index, full=True).turns == 3
+
+
 def test_opened_and_surfaced_are_counted_apart(store: Store) -> None:
     one = first()
     store.append(one)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rekal.index import text as text_module
 from rekal.index.text import analysis_id, query_tokens, query_words, stem, tokens
 
 
@@ -86,6 +89,15 @@ def test_terms_are_short_clean_and_survive_their_own_analysis(text: str) -> None
         assert term
         assert len(term) <= 240
         assert not any(ch.isspace() for ch in term)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(alphabet="aBz09__-./\\@:'`+#(,", min_size=1, max_size=14))
+def test_plain_names_have_the_terms_that_the_whole_scan_finds(chunk: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        short = text_module._analyse(chunk, singles=True)
+        patch.setattr(text_module, "_PLAIN", re.compile("(?!)"))
+        assert text_module._analyse(chunk, singles=True) == short
 
 
 @settings(deadline=None, max_examples=100)
