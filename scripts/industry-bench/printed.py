@@ -76,47 +76,37 @@ class Cached:
         """Nothing is open."""
 
 
+Rows = list[tuple[object, ...]]
+
+
+def session_rows(one: dict[str, Any], session: str, pos: int) -> tuple[Rows, Rows, Rows]:
+    """Rows of a session, of its turns and of the calls by which it edited files."""
+    at = datetime.fromisoformat(one["started_at"])
+    who = ("developer", "developer@example.com", "local", None, ".", None, one["title"])
+    head = (session, one["agent"], one["session_id"], None, None, "human", None, None, None, *who, at, at, pos)
+    turns: Rows = [
+        (session, turn["seq"], derive("turn", session, str(turn["seq"])), turn["role"], turn["text"], at, at, None, pos)
+        for turn in one["turns"]
+    ]
+    calls: Rows = [
+        (session, seq, derive("call", session, str(seq)), 0, "Edit", path, None, "ok", None, at, pos)
+        for seq, path in enumerate(one["files"])
+    ]
+    return [head], turns, calls
+
+
 def write_store(layout: Layout, sessions: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """A data.db of a repository's sessions; their native ids by ours."""
+    """A data.db of a repository's sessions, indexed; their native ids by ours."""
     layout.create()
-    heads: list[tuple[object, ...]] = []
-    turns: list[tuple[object, ...]] = []
-    calls: list[tuple[object, ...]] = []
-    native: dict[str, str] = {}
+    native = {derive("session", one["session_id"]): one for one in sessions}
     with open_ledger(layout.data, read_only=False, create=True) as ledger, ledger.transaction():
-        for one in sessions:
-            session, at = derive("session", one["session_id"]), datetime.fromisoformat(one["started_at"])
-            native[session] = one["session_id"]
-            who = ("developer", "developer@example.com", "local", None, ".", None, one["title"])
-            heads.append(
-                (
-                    session,
-                    one["agent"],
-                    one["session_id"],
-                    None,
-                    None,
-                    "human",
-                    None,
-                    None,
-                    None,
-                    *who,
-                    at,
-                    at,
-                    ledger.pos,
-                )
-            )
-            for turn in one["turns"]:
-                uid = derive("turn", session, str(turn["seq"]))
-                turns.append((session, turn["seq"], uid, turn["role"], turn["text"], at, at, None, ledger.pos))
-            for seq, path in enumerate(one["files"]):
-                uid = derive("call", session, str(seq))
-                calls.append((session, seq, uid, 0, "Edit", path, None, "ok", None, at, ledger.pos))
-        for table, rows in (("sessions", heads), ("turns", turns), ("tool_calls", calls)):
-            insert(ledger.con, table, rows)
+        made = [session_rows(one, session, ledger.pos) for session, one in native.items()]
+        for table, rows in zip(("sessions", "turns", "tool_calls"), zip(*made, strict=True), strict=True):
+            insert(ledger.con, table, [row for some in rows for row in some])
     with open_ledger(layout.data, read_only=True) as ledger:
         update(ledger, layout.index)
     layout.vectors.mkdir()
-    return native
+    return {session: one["session_id"] for session, one in native.items()}
 
 
 def ask(reader: IndexReader, meaning: Meaning, native: dict[str, str], query: dict[str, Any]) -> Asked:
