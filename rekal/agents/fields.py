@@ -68,7 +68,8 @@ def objects(value: object, *keys: str) -> list[Record]:
 def text(value: object, *keys: str) -> str | None:
     """The string under ``keys``, or None when it is absent or blank."""
     found = dig(value, *keys)
-    return found if isinstance(found, str) and found.strip() else None
+    # Not strip(): it would copy a long text to learn that it has something in it.
+    return found if isinstance(found, str) and found and not found.isspace() else None
 
 
 def first_text(value: object, *names: str) -> str | None:

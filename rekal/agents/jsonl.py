@@ -40,6 +40,8 @@ def clean(text: str) -> str:
     """``text`` without lone surrogates (each becomes U+FFFD) and without NUL; a split pair is put together again."""
     if "\0" in text:
         text = text.replace("\0", "")
+    if text.isascii():
+        return text
     if _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -188,7 +190,8 @@ class Reader:
             return self._decode_odd(begin, raw)
         # An indented object is part of the record that a client or an exporter spread over several lines.
         if isinstance(value, dict) and value and not (self._tail and raw[:1].isspace()):
-            self._give_up_tail(begin)
+            if self._tail:
+                self._give_up_tail(begin)
             return [value]
         return self._decode_odd(begin, raw)
 

@@ -79,9 +79,9 @@ def session_mask(reader: IndexReader, filters: Filters) -> Bools:
     mask = np.ones(len(reader.sessions), np.bool_)
     if conditions:
         where = " AND ".join(sql for sql, _ in conditions)
-        found = reader.columns(f"SELECT session_ord FROM facets WHERE {where}", [value for _, value in conditions])
+        found = reader.told(f"SELECT session_ord FROM facets WHERE {where}", *(value for _, value in conditions))
         mask[:] = False
-        mask[found["session_ord"]] = True
+        mask[[number for (number,) in found]] = True
     if filters.exclude:
         sessions, left_out = reader.sessions, set(filters.exclude)
         gone = [s in left_out or p in left_out for s, p in zip(sessions.ids, sessions.parents, strict=True)]
