@@ -77,7 +77,7 @@ def command(
     if as_json:
         emit_json(answer)
     else:
-        _print(answer, explain)
+        print_answer(answer, explain)
     _wake_worker(app)
     _wake_daemon(app)
     return answer.exit_code
@@ -197,7 +197,8 @@ def _wake_daemon(app: App) -> None:
             return  # a store that cannot be written is recalled from, too
 
 
-def _print(answer: Answer, explain: bool) -> None:
+def print_answer(answer: Answer, explain: bool) -> None:
+    """Print an answer as text, with ``explain`` all that led to it."""
     notes = "".join(f"  {note}" for note in answer.notes)
     if answer.verdict == "SILENCE":
         click.echo(f"SILENCE {answer.reason}{notes}")

@@ -25,7 +25,7 @@ import numpy as np
 from devrecall import COMMIT_SIDE, read
 from vectors import VectorCache
 
-from rekal.cli.recall import _print as print_answer
+from rekal.cli.recall import print_answer
 from rekal.embed.base import Embedder, Vectors
 from rekal.embed.open import open_local
 from rekal.ids import derive
