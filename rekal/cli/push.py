@@ -13,6 +13,7 @@ from rekal.cli.output import day, emit_json, json_option, one_line
 from rekal.errors import FOUND, NOTHING_FOUND, RekalError, UsageError
 from rekal.transport import push as pushing
 from rekal.transport.export import Held, Outgoing
+from rekal.transport.merged import Why
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -122,5 +123,7 @@ def _print(answer: PushAnswer) -> None:
             click.echo(f"      {session[:10]}")
     for held in answer.held:
         click.echo(f"  held back: {one_line(held.what, 80)}: {held.why}")
+    if any(held.why == Why.UNMERGED for held in answer.held):
+        click.echo("merged in a way that git cannot tell? `rekal push --merged BRANCH` takes your word for it")
     for note in answer.notes:
         click.echo(f"rekal: {note}", err=True)

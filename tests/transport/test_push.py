@@ -76,6 +76,7 @@ def test_the_users_word_lets_a_branch_leave_that_git_does_not_find_merged(rekal:
     commit(rekal.root, START + timedelta(minutes=9), "feature (#1)")
     git(rekal.root, "push", "-q")
     assert rekal("push", "--json").json["held"][0]["why"] == "is not part of the mainline"
+    assert "`rekal push --merged BRANCH`" in rekal("push", "--dry-run").out
     assert rekal("push", "--merged", "nothing").code == 2
     assert len(rekal("push", "--merged", "feature", "--dry-run", "--json").json["leaving"]) == 1
     assert "draft" not in contents(remote)
