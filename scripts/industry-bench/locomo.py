@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rows import Packed, Ranked, Row, measure, window
+from rows import Packed, Ranked, Row, in_time, measure, window
 from stores import Bools, Lexicon, Store, Vectors
 from vectors import VectorCache
 
@@ -60,11 +60,7 @@ class Conversation:
         """The question, asked a day after the last session, and by session whether it names that session's time."""
         named = periods(text, self.times[-1] + timedelta(days=1))
         question = understand(text, self.people, [(one.start, one.stop) for one in named])
-        within = [
-            any((not p.since or p.since <= time) and (not p.until or time < p.until) for p in named)
-            for time in self.times
-        ]
-        return question, np.array(within)
+        return question, in_time(named, self.times)
 
     def _cut_sentences(self, vectors: VectorCache) -> None:
         pieces = [(place, piece) for place, text in enumerate(self.store.texts) for piece in split_sentences(text)]

@@ -9,6 +9,7 @@ from fit import Bools, Floats, auroc, silence_at
 from rows import Row
 
 RECALLS = (0.95, 0.90, 0.80)
+DEPTHS = (1, 5, 10, 20)
 DRAWS, SEED = 1000, 20
 
 
@@ -52,18 +53,24 @@ def separation(
 
 
 def ranks(rows: Sequence[Row]) -> dict[str, float]:
-    """Session and turn ranking over rows that have gold."""
+    """Session and turn ranking over rows that have gold; ``all``: the whole of it among the first k."""
     found: dict[str, float] = {"n": len(rows)}
     for what in ("session", "turn"):
         at = np.array([rank for row in rows if (rank := getattr(row, f"{what}_rank")) is not None])
         if len(at):
             found[f"{what}_mrr"] = float((1 / at).mean())
-            found |= {f"{what}@{k}": float((at < k + 0.5).mean()) for k in (1, 5, 10, 20)}
+            found |= {f"{what}@{k}": float((at < k + 0.5).mean()) for k in DEPTHS}
+        last = np.array([rank for row in rows if (rank := getattr(row, f"{what}_rank_all")) is not None])
+        if len(last):
+            found |= {f"{what}_all@{k}": float((last < k + 0.5).mean()) for k in DEPTHS}
     return found
 
 
 def bootstrap(rows: Sequence[Row], inject: Bools) -> dict[str, list[float]]:
-    """95 % intervals with whole groups resampled: questions of one conversation are not independent."""
+    """95 % intervals with whole groups resampled: questions of one conversation are not independent.
+
+    Nothing for rows that all want the same.
+    """
     rng = np.random.default_rng(SEED)
     groups = np.array([row.group for row in rows])
     names = np.unique(groups)
@@ -73,7 +80,11 @@ def bootstrap(rows: Sequence[Row], inject: Bools) -> dict[str, list[float]]:
     for _ in range(DRAWS):
         at = np.concatenate([members[name] for name in rng.choice(names, len(names))])
         w, i = want[at], inject[at]
+        if w.all() or not w.any():  # a small set's draw may miss one side; it has no rate of that
+            continue
         drawn.append((i[w].mean(), (~i[~w]).mean(), (w == i).mean()))
+    if not drawn:
+        return {}
     low, high = np.quantile(np.array(drawn), [0.025, 0.975], axis=0)
     keys = ("want_inject_pass_rate", "want_silence_pass_rate", "pass_rate")
     return {key: [round(float(a), 4), round(float(b), 4)] for key, a, b in zip(keys, low, high, strict=True)}

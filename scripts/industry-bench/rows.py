@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 import msgspec
 import numpy as np
 from stores import Bools, Floats, Store, Vectors, is_stranger, keywords_only
 
 from rekal.recall.boosts import NAMED
+from rekal.recall.dates import Period
 from rekal.recall.evidence import Found, coverage, presence, rank_sessions, rank_turns, standing
 from rekal.recall.ownership import Claims
 from rekal.recall.question import Question
@@ -39,9 +43,10 @@ class Row(msgspec.Struct, kw_only=True):
     """``group`` is what questions are correlated within (a conversation, a repository); ``kind`` what the row is.
 
     "answerable" rows want INJECT, all others SILENCE. Ranks start at 1, ``NOT_FOUND`` when nothing is; None when there
-    is no gold evidence. ``present`` holds the presence features with a model, ``lexical`` those without; ``person``
-    and ``person_lexical`` the claims, ``ratio`` the lowest anchor ratio, or None. ``sets`` has a bit for each named
-    row set that the row is in.
+    is no gold evidence; those of ``_all`` are of the last of the evidence, the others of the first. ``present`` holds
+    the presence features with a model, ``lexical`` those without; ``person`` and ``person_lexical`` the claims,
+    ``ratio`` the lowest anchor ratio, or None. ``sets`` has a bit for each named row set that the row is in. ``turns``
+    is how many the store has, 0 where that was not kept.
     """
 
     id: str
@@ -56,18 +61,23 @@ class Row(msgspec.Struct, kw_only=True):
     ratio: float | None = None
     session_rank: float | None = None
     turn_rank: float | None = None
+    session_rank_all: float | None = None
+    turn_rank_all: float | None = None
     in_window: dict[str, bool] = {}
     sets: int = 0
+    turns: int = 0
 
 
-def rank_of(scores: Floats, gold: list[int]) -> float | None:
-    """Rank of the best of ``gold``; ties share the mean of their ranks. None without gold."""
+def rank_of(scores: Floats, gold: list[int], every: bool = False) -> float | None:
+    """Rank of the best of ``gold``, or of the last when ``every`` one is wanted; ties share the mean of their ranks.
+    None without gold.
+    """
     if not gold:
         return None
-    best = scores[gold].max()
-    if best <= 0:
+    score = scores[gold].min() if every else scores[gold].max()
+    if score <= 0:
         return float(NOT_FOUND)
-    return float(1 + (scores > best).sum() + 0.5 * ((scores == best).sum() - 1))
+    return float(1 + (scores > score).sum() + 0.5 * ((scores == score).sum() - 1))
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -104,7 +114,18 @@ def measure(
     shown = full.by_turn * named[store.session]
     row.session_rank = rank_of(by_session * named, sessions)
     row.turn_rank = rank_of(shown, turns)
+    row.session_rank_all = rank_of(by_session * named, sessions, every=True)
+    row.turn_rank_all = rank_of(shown, turns, every=True)
     return full, ranked(keywords_only(found))[1], shown
+
+
+def in_time(named: Sequence[Period], times: Sequence[datetime | None]) -> Bools:
+    """By session whether it is of a time that the question names; one without a time never is."""
+    within = [
+        time is not None and any((not p.since or p.since <= time) and (not p.until or time < p.until) for p in named)
+        for time in times
+    ]
+    return np.array(within, np.bool_)
 
 
 def window(store: Store, by_turn: Floats, lengths: list[int], budget: int) -> tuple[set[int], int]:

@@ -1,6 +1,7 @@
-"""Score recall's ranking and gate on LoCoMo, devrecall and BEAM, with the groups that are tested held apart.
+"""Score recall's ranking and gate on LoCoMo, devrecall and BEAM, with the groups that are tested held apart, and on
+LongMemEval as shipped.
 
-    python scripts/industry-bench/run.py [locomo|devrecall|beam|all] --data FOLDER [--cache FOLDER] [--fresh]
+    python scripts/industry-bench/run.py locomo|devrecall|beam|longmemeval|all --data FOLDER [--cache FOLDER] [--fresh]
 
 Prints and writes ``runs/<set>.json`` (measures) and ``runs/<set>.jsonl`` (ids, scores and verdicts by row, no text).
 """
@@ -11,16 +12,20 @@ import argparse
 import hashlib
 import importlib.metadata
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 from fit import Bools, Floats
+from longmemeval import FILES, Unreadable, variants
 from measures import bootstrap, ranks, separation, verdicts
 from models import SURE, Arm, fit_anchors, fit_consistency, fit_presence, home, out_of_fold, supports, tune
 from rows import Row
-from sets import SetName, load
+from sets import SetName, load, load_longmemeval
+from shipped import report as as_shipped
 
 from rekal.embed.profiles import DEFAULT
 from rekal.recall.gate import Gate
@@ -33,9 +38,12 @@ KINDS = {"plain": "answerable"}  # the same where no anchor is asked for
 SETS = {"reference-1888": 1, "corrected-1887": 2}  # bits of Row.sets
 
 
-def provenance(name: SetName, data: Path) -> dict[str, Any]:
+def data_files(name: SetName, data: Path) -> list[Path]:
+    return sorted((data / name).glob("*.zst" if name == "devrecall" else "*.json*"))
+
+
+def provenance(files: Sequence[Path]) -> dict[str, Any]:
     """What the numbers depend on."""
-    files = sorted((data / name).glob("*.zst" if name == "devrecall" else "*.json*"))
     return {
         "data_sha256": {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files},
         "model": f"{DEFAULT.name} {DEFAULT.sha256}",
@@ -202,7 +210,27 @@ def beam(rows: list[Row], code: list[Row]) -> tuple[dict[str, Any], dict[str, tu
     return {"slot": exchanged, "abstention": unanswered}, {"ratio": (ratio, told), "support": (support, injected)}
 
 
-def write(name: SetName, report: dict[str, Any], rows: list[Row], scored: dict[str, tuple[Floats, Bools]]) -> None:
+def longmemeval(data: Path, cache: Path, fresh: bool) -> bool:
+    """Score the variants that ``data`` holds, one after the other; whether there was one. Says what it lacks."""
+    folder = data / "longmemeval"
+    found, scored = variants(folder), False
+    lacking = [f"{folder / files[0]}" for name, files in FILES.items() if name not in found]
+    if lacking:
+        how = f"python scripts/industry-bench/fetch.py longmemeval --to {data}"
+        print(f"LongMemEval: no {' and no '.join(lacking)}; get it with: {how}", file=sys.stderr)
+    for name, path in found.items():
+        try:
+            rows = load_longmemeval(path, cache, fresh)
+        except Unreadable as error:
+            print(f"LongMemEval: {error}", file=sys.stderr)
+            continue
+        report, verdicts_by_arm = as_shipped(rows)
+        write(f"longmemeval-{name}", report | {"provenance": provenance([path])}, rows, verdicts_by_arm)
+        scored = True
+    return scored
+
+
+def write(name: str, report: dict[str, Any], rows: list[Row], scored: dict[str, tuple[Floats, Bools]]) -> None:
     folder = HERE / "runs"
     folder.mkdir(exist_ok=True)
     text = json.dumps(report, indent=1, sort_keys=True, default=float)
@@ -220,11 +248,15 @@ def write(name: SetName, report: dict[str, Any], rows: list[Row], scored: dict[s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("set", choices=["locomo", "devrecall", "beam", "all"])
-    parser.add_argument("--data", type=Path, required=True, help="folder with locomo/, devrecall/ and beam/")
+    parser.add_argument("set", choices=["locomo", "devrecall", "beam", "longmemeval", "all"])
+    parser.add_argument("--data", type=Path, required=True, help="folder with a folder of each set's name")
     parser.add_argument("--cache", type=Path, default=Path("/tmp/rekal-bench"), help="vectors and measured rows")
     parser.add_argument("--fresh", action="store_true", help="measure again")
     asked = parser.parse_args()
+    if asked.set in ("longmemeval", "all"):
+        ran = longmemeval(asked.data, asked.cache, asked.fresh)
+        if asked.set == "longmemeval":
+            sys.exit(0 if ran else 1)
     names: list[SetName] = ["devrecall", "locomo", "beam"] if asked.set == "all" else [asked.set]
     for name in names:
         rows = load(name, asked.data, asked.cache, asked.fresh)
@@ -232,7 +264,7 @@ def main() -> None:
             report, scored = beam(rows, load("devrecall", asked.data, asked.cache))
         else:
             report, scored = locomo(rows) if name == "locomo" else devrecall(rows)
-        write(name, report | {"provenance": provenance(name, asked.data)}, rows, scored)
+        write(name, report | {"provenance": provenance(data_files(name, asked.data))}, rows, scored)
 
 
 if __name__ == "__main__":

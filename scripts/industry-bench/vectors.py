@@ -52,3 +52,6 @@ class VectorCache:
             self._db.executemany("INSERT OR REPLACE INTO v VALUES (?, ?)", found.items())
             self._db.commit()
         embedder.close()
+
+    def close(self) -> None:
+        self._db.close()
