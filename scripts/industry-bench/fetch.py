@@ -1,6 +1,6 @@
 """Download public sets to a folder that the benchmarks take as ``--data``. Nothing else here reaches the network.
 
-    python scripts/industry-bench/fetch.py locomo|longmemeval|beam [...] --to FOLDER [--only FILE ...]
+    PYTHONPATH=. python scripts/industry-bench/fetch.py locomo|longmemeval|beam [...] --to FOLDER [--only FILE ...]
 
 A file is kept only when its size, its sha256 (where known) and its shape are those expected; one that is there and
 passes is not fetched again. BEAM is published as parquet and rewritten as the ``*.json.gz`` that ``beam.py`` reads.

@@ -216,7 +216,7 @@ def longmemeval(data: Path, cache: Path, fresh: bool) -> bool:
     found, scored = variants(folder), False
     lacking = [f"{folder / files[0]}" for name, files in FILES.items() if name not in found]
     if lacking:
-        how = f"python scripts/industry-bench/fetch.py longmemeval --to {data}"
+        how = f"PYTHONPATH=. python scripts/industry-bench/fetch.py longmemeval --to {data}"
         print(f"LongMemEval: no {' and no '.join(lacking)}; get it with: {how}", file=sys.stderr)
     for name, path in found.items():
         try:
