@@ -34,6 +34,7 @@ check: $(STAMP)  ## Style, types, walls between rooms, fresh docs
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 0 tests/house
 
+bench: export OPENBLAS_NUM_THREADS = 1  # as the program itself asks for
 bench: $(STAMP)  ## Speed and size, as ratios; compiled first, as pip compiles what it installs
 	$(BIN)/python -m compileall -q rekal
 	for script in benchmarks/bench_*.py; do \

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
 def main() -> None:
     """Run the command line. The only place that turns what went wrong into a sentence and an exit code."""
+    gc.set_threshold(20_000)  # looking for cycles while modules load takes a twentieth of a short command
     from rekal.cli.client import handed_over
 
     code = handed_over()

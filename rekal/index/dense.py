@@ -6,8 +6,10 @@ and miss some.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property
+from threading import Thread
 
 import msgspec
 import numpy as np
@@ -90,6 +92,7 @@ class Meaning:
     def __init__(self, dense: Dense, opener: Callable[[], Embedder]) -> None:
         self.dense, self._opener = dense, opener
         self._questions: dict[str, Vectors] = {}
+        self._coming: Thread | None = None
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -101,9 +104,25 @@ class Meaning:
 
     def vector(self, question: str) -> Vectors:
         """The question's vector, made once: it costs as much as all the search. EngineError."""
+        if self._coming is not None:
+            self._coming.join()
         if question not in self._questions:
             self._questions[question] = self.embedder.embed_query(question)
         return self._questions[question]
+
+    @contextmanager
+    def ahead(self, question: str) -> Iterator[None]:
+        """Make the question's vector while the block runs; whoever asks for it within the block waits for it."""
+        self._coming = Thread(target=self._make, args=(question,))
+        self._coming.start()
+        try:
+            yield
+        finally:
+            self._coming.join()  # a model must not be closed while it works
+
+    def _make(self, question: str) -> None:
+        with suppress(EngineError):  # raised to whoever asks, who will try again
+            self._questions[question] = self.embedder.embed_query(question)
 
     def near(self, question: str) -> Nearness:
         """How near everything is to ``question``, filtered by nothing. EngineError."""

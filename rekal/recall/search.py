@@ -7,6 +7,8 @@ found before anything here is ranked.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +47,9 @@ def people(reader: IndexReader) -> list[str]:
 
 def look(reader: IndexReader, question: Question, filters: Filters, meaning: Meaning | None) -> Look:
     """Ask all arms. EngineError when the model fails."""
-    lexical = bm25(reader, list(question.terms), filters)
+    # Reading the postings and making the question's vector take about as long, and different processors.
+    with meaning.ahead(dense_text(question)) if meaning else nullcontext():
+        lexical = bm25(reader, list(question.terms), filters)
     found = _found(reader, question, lexical, meaning)
     covered = evidence.coverage(found)
     sessions = evidence.rank_sessions(found, covered)

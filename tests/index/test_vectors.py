@@ -10,8 +10,8 @@ import pytest
 
 from rekal.embed.base import Vectors
 from rekal.embed.open import open_local
-from rekal.errors import StoreBusy, StoreDamaged
-from rekal.index.dense import Dense
+from rekal.errors import EngineError, StoreBusy, StoreDamaged
+from rekal.index.dense import Dense, Meaning
 from rekal.index.reader import IndexReader, open_index
 from rekal.index.vectors import BITE, HEAD, Progress, VectorFile, fill, open_vectors, path_for, progress, prune
 from rekal.store.locks import exclusive
@@ -138,6 +138,38 @@ def test_a_session_is_scored_by_the_mean_of_its_turns(store: Store) -> None:
         for number in range(len(reader.sessions)):
             mean = stored(store).matrix[dense.row[turns.session == number]].mean(axis=0)
             assert by_session[number] == pytest.approx(float(mean @ query / np.linalg.norm(mean)), abs=1e-5)
+
+
+class Asked(FakeEmbedder):
+    """Says which questions it was asked; the first ``failures`` of them fail."""
+
+    def __init__(self, failures: int = 0) -> None:
+        super().__init__()
+        self.failures, self.questions = failures, list[str]()
+
+    def embed_query(self, text: str) -> Vectors:
+        self.questions.append(text)
+        if len(self.questions) <= self.failures:
+            raise EngineError("the model failed")
+        return super().embed_query(text)
+
+
+def test_a_questions_vector_is_made_ahead_once_and_nothing_is_left_running(store: Store) -> None:
+    filled(store, embedder := Asked())
+    with open_index(store.index) as reader:
+        meaning = Meaning(Dense(reader, stored(store)), lambda: embedder)
+        with pytest.raises(StoreDamaged), meaning.ahead(QUEUE):
+            raise StoreDamaged("while it was made")
+        assert np.array_equal(meaning.vector(QUEUE), FakeEmbedder().embed_query(QUEUE))
+        assert embedder.questions == [QUEUE]
+
+
+def test_a_model_that_fails_ahead_fails_whoever_asks(store: Store) -> None:
+    filled(store)
+    with open_index(store.index) as reader:
+        meaning = Meaning(Dense(reader, stored(store)), lambda: Asked(2))
+        with pytest.raises(EngineError, match="the model failed"), meaning.ahead(QUEUE):
+            meaning.near(QUEUE)
 
 
 def test_models_never_mix(store: Store) -> None:
