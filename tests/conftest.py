@@ -77,3 +77,14 @@ def rekal(repo: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     done = command("init", "--backfill", "0")
     assert done.code == 0, done.err
     return command
+
+
+@pytest.fixture
+def remote(rekal: Rekal) -> Path:
+    """A bare remote named origin that has the first commit and may have memory."""
+    path = rekal.root.parent / "remote.git"
+    git(rekal.root.parent, "init", "-q", "--bare", "-b", "main", str(path))
+    git(rekal.root, "remote", "add", "origin", str(path))
+    git(rekal.root, "push", "-q", "-u", "origin", "main")
+    assert rekal("share", "origin").code == 0
+    return path

@@ -91,17 +91,6 @@ def leaky_session(rekal: Rekal) -> ClaudeSession:
     return session
 
 
-@pytest.fixture
-def remote(rekal: Rekal) -> Path:
-    """A bare remote that memory may go to."""
-    path = rekal.root.parent / "remote.git"
-    git(rekal.root.parent, "init", "-q", "--bare", "-b", "main", str(path))
-    git(rekal.root, "remote", "add", "origin", str(path))
-    git(rekal.root, "push", "-q", "-u", "origin", "main")
-    assert rekal("share", "origin").code == 0
-    return path
-
-
 def test_no_kind_of_secret_reaches_store_or_remote(rekal: Rekal, remote: Path) -> None:
     session = leaky_session(rekal)
     commit(rekal.root, session.now, f"Add the queue with {example('gitlab-token').secret}")

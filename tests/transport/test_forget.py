@@ -68,16 +68,6 @@ def where(rekal: Rekal, text: str) -> list[str]:
     return [name for name in found if "".join(Path(name).parts[-2:]) not in users]
 
 
-@pytest.fixture
-def remote(rekal: Rekal) -> Path:
-    path = rekal.root.parent / "remote.git"
-    git(rekal.root.parent, "init", "-q", "--bare", "-b", "main", str(path))
-    git(rekal.root, "remote", "add", "origin", str(path))
-    git(rekal.root, "push", "-q", "-u", "origin", "main")
-    assert rekal("share", "origin").code == 0
-    return path
-
-
 def push(rekal: Rekal) -> None:
     git(rekal.root, "push", "-q", "--no-verify")
     assert rekal("push").code == 0

@@ -65,16 +65,6 @@ def _run(rekal: Rekal, remote: Path, tmp_path: Path, most: int) -> None:
         _check(rekal, remote, step)
 
 
-@pytest.fixture
-def remote(rekal: Rekal) -> Path:
-    path = rekal.root.parent / "remote.git"
-    git(rekal.root.parent, "init", "-q", "--bare", "-b", "main", str(path))
-    git(rekal.root, "remote", "add", "origin", str(path))
-    git(rekal.root, "push", "-q", "-u", "origin", "main")
-    assert rekal("share", "origin").code == 0
-    return path
-
-
 def test_a_forgetting_killed_somewhere_is_finished(rekal: Rekal, remote: Path, tmp_path: Path) -> None:
     _run(rekal, remote, tmp_path, 3)
 

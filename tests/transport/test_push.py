@@ -18,17 +18,6 @@ from tests.transport.team import segments_on
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-@pytest.fixture
-def remote(rekal: Rekal) -> Path:
-    """A bare remote named origin that has the first commit, with sharing on."""
-    path = rekal.root.parent / "remote.git"
-    git(rekal.root.parent, "init", "-q", "--bare", "-b", "main", str(path))
-    git(rekal.root, "remote", "add", "origin", str(path))
-    git(rekal.root, "push", "-q", "-u", "origin", "main")
-    assert rekal("share", "origin").code == 0
-    return path
-
-
 def session(rekal: Rekal, name: str, minutes: int = 0) -> None:
     """A session that writes one file, and its commit, captured."""
     start = START + timedelta(minutes=minutes)
