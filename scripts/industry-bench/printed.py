@@ -28,6 +28,7 @@ from vectors import VectorCache
 from rekal.cli.recall import print_answer
 from rekal.embed.base import Embedder, Vectors
 from rekal.embed.open import open_local
+from rekal.errors import EngineError
 from rekal.ids import derive
 from rekal.index.build import update
 from rekal.index.dense import Dense, Meaning
@@ -70,7 +71,7 @@ class Cached:
         return row
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        raise NotImplementedError("only whole texts are cached")
+        raise EngineError("only whole texts are cached")
 
     def close(self) -> None:
         """Nothing is open."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +12,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.capture.test_link import commit, work
 from tests.support.app import Rekal
 from tests.support.dump import canonical
-from tests.support.talks import STORES, Round, Talk, moment
+from tests.support.past import Past
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "support" / "ahead.py"
@@ -100,29 +98,6 @@ def launch(rekal: Rekal, who: str, place: int) -> subprocess.CompletedProcess[st
     return subprocess.run(command, cwd=rekal.root, capture_output=True, text=True, timeout=100, check=False)
 
 
-@pytest.fixture
-def past(rekal: Rekal, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A conversation with every agent and a commit of it, made before rekal was there; a copy of the empty store."""
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name)
-    for number, (store, write) in enumerate(STORES.items()):
-        path = rekal.root / f"part{number}.py"
-        write(Talk(home, rekal.root, f"past {number}", [Round(f"Ask {store}", path, f"line {number}\n", "Done.")]))
-        if number < 3:
-            work(rekal.root, path.name, f"line {number}\n")
-            commit(rekal.root, moment(0, 120 + number), store)
-    for event in rekal.layout.spool.glob("*.json"):
-        event.unlink()
-    template = tmp_path / "template"
-    shutil.copytree(rekal.layout.directory, template)
-    return template
-
-
-def restore(rekal: Rekal, template: Path) -> None:
-    shutil.rmtree(rekal.layout.directory)
-    shutil.copytree(template, rekal.layout.directory)
-
-
 def in_place(path: Path) -> list[Any]:
     """Turns as they lie in the store, with the transaction that brought them."""
     with duckdb.connect(str(path), read_only=True) as con:
@@ -130,10 +105,10 @@ def in_place(path: Path) -> list[Any]:
 
 
 @LINUX
-def test_the_store_is_the_same_however_many_read(rekal: Rekal, past: Path) -> None:
+def test_the_store_is_the_same_however_many_read(rekal: Rekal, past: Past) -> None:
     assert rekal("checkpoint", "--all").code == 0
     expected, places = canonical(rekal.layout.data), [row[:3] for row in in_place(rekal.layout.data)]
-    restore(rekal, past)
+    past.restore()
     done = launch(rekal, "nobody", 0)
     assert (done.returncode, done.stderr) == (0, "4 0\n")
     assert canonical(rekal.layout.data) == expected
@@ -141,10 +116,10 @@ def test_the_store_is_the_same_however_many_read(rekal: Rekal, past: Path) -> No
 
 
 @LINUX
-def test_a_reader_that_is_killed_costs_nothing(rekal: Rekal, past: Path) -> None:
+def test_a_reader_that_is_killed_costs_nothing(rekal: Rekal, past: Past) -> None:
     assert rekal("checkpoint", "--all").code == 0
     expected = canonical(rekal.layout.data)
-    restore(rekal, past)
+    past.restore()
     done = launch(rekal, "itself", 2)
     assert (done.returncode, done.stderr) == (0, "4 1\n")
     assert canonical(rekal.layout.data) == expected
@@ -152,17 +127,17 @@ def test_a_reader_that_is_killed_costs_nothing(rekal: Rekal, past: Path) -> None
 
 @LINUX
 @pytest.mark.parametrize("place", [0, 4])
-def test_readers_end_with_the_writer_and_the_next_goes_on(rekal: Rekal, past: Path, place: int) -> None:
+def test_readers_end_with_the_writer_and_the_next_goes_on(rekal: Rekal, past: Past, place: int) -> None:
     assert rekal("checkpoint", "--all").code == 0
     expected = canonical(rekal.layout.data)
-    restore(rekal, past)
+    past.restore()
     assert launch(rekal, "parent", place).returncode == -signal.SIGKILL
     done = rekal("checkpoint", "--all")
     assert (done.code, done.err) == (0, "")
     assert canonical(rekal.layout.data) == expected
 
 
-def test_the_capture_of_a_commit_starts_no_process(rekal: Rekal, past: Path) -> None:
+def test_the_capture_of_a_commit_starts_no_process(rekal: Rekal, past: Past) -> None:
     command = [sys.executable, str(PROGRAM), "nobody", "0", "checkpoint"]
     done = subprocess.run(command, cwd=rekal.root, capture_output=True, text=True, timeout=100, check=True)
     assert done.stderr == "0 0\n"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import random
-import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from rekal.store.backfill import ask_for, asked_for
-from tests.capture.test_link import commit, links, work
+from tests.capture.test_link import links
 from tests.support.app import Rekal
 from tests.support.dump import canonical
-from tests.support.talks import START, STORES, Round, Talk, moment
+from tests.support.past import Past
+from tests.support.talks import START, STORES
 
 DIE = Path(__file__).resolve().parents[1] / "support" / "die.py"
 
@@ -26,29 +24,7 @@ def _launch(rekal: Rekal, step: int, *verb: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=rekal.root, capture_output=True, text=True, timeout=100, check=False)
 
 
-@pytest.fixture
-def past(rekal: Rekal, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Conversations of all agents and a commit of each, made before rekal was there; a copy of the store."""
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name)
-    for number, (store, write) in enumerate(STORES.items()):
-        path = rekal.root / f"part{number}.py"
-        write(Talk(home, rekal.root, f"past {number}", [Round(f"Ask {store}", path, f"line {number}\n", "Done.")]))
-        work(rekal.root, path.name, f"line {number}\n")
-        commit(rekal.root, moment(0, 120 + number), store)
-    for event in rekal.layout.spool.glob("*.json"):
-        event.unlink()
-    template = tmp_path / "template"
-    shutil.copytree(rekal.layout.directory, template)
-    return template
-
-
-def _restore(rekal: Rekal, template: Path) -> None:
-    shutil.rmtree(rekal.layout.directory)
-    shutil.copytree(template, rekal.layout.directory)
-
-
-def test_a_killed_back_fill_goes_on(rekal: Rekal, past: Path) -> None:
+def test_a_killed_back_fill_goes_on(rekal: Rekal, past: Past) -> None:
     whole = _launch(rekal, 0, "checkpoint", "--all")
     assert whole.returncode == 0, whole.stderr
     steps, expected = int(whole.stderr.split()[-1]), canonical(rekal.layout.data)
@@ -56,14 +32,14 @@ def test_a_killed_back_fill_goes_on(rekal: Rekal, past: Path) -> None:
     assert set(found) == set(STORES) and {row[3] for rows in found.values() for row in rows} == {"backfill"}
     assert all(len(rows) == 1 for rows in found.values())
     for step in random.Random(7).sample(range(1, steps + 1), 4):
-        _restore(rekal, past)
+        past.restore()
         assert _launch(rekal, step, "checkpoint", "--all").returncode == -signal.SIGKILL, step
         done = rekal("checkpoint", "--all")
         assert (done.code, done.err) == (0, ""), step
         assert canonical(rekal.layout.data) == expected, step
 
 
-def test_the_back_fill_that_init_asked_for_is_finished_by_the_next_worker(rekal: Rekal, past: Path) -> None:
+def test_the_back_fill_that_init_asked_for_is_finished_by_the_next_worker(rekal: Rekal, past: Past) -> None:
     ask_for(rekal.layout.run, START)
     killed = _launch(rekal, 12, "_worker")
     assert killed.returncode == -signal.SIGKILL

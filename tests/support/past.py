@@ -1,0 +1,22 @@
+"""Work with every agent that was done before rekal was there, for back-fills to import again and again."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.app import Rekal
+
+
+@dataclass(frozen=True)
+class Past:
+    """A repository with such work and a copy of its store from before the work was imported."""
+
+    rekal: Rekal
+    template: Path
+
+    def restore(self) -> None:
+        """Put the store back as it was."""
+        shutil.rmtree(self.rekal.layout.directory)
+        shutil.copytree(self.template, self.rekal.layout.directory)
