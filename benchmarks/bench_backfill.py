@@ -25,9 +25,9 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.fixture_home import lay_out
-from rekal.capture import ahead
-from rekal.capture.run import Captured, capture
-from rekal.cli.app import App
+from rekal.app.context import App
+from rekal.capture import parallel
+from rekal.capture.capture import Captured, capture
 from rekal.git import find_repo
 from rekal.store.ledger import open_ledger
 
@@ -90,7 +90,7 @@ def captured(root: Path, home: Path, *, profile: bool) -> tuple[Captured, Took]:
     profiler = cProfile.Profile(time.process_time)
     begun = now()
     if profile:
-        ahead.MOST = 1
+        parallel.MOST = 1
         profiler.enable()
     done = capture(app.layout, app.repo, app.job(), since=datetime(1980, 1, 1, tzinfo=UTC))
     profiler.disable()

@@ -25,12 +25,12 @@ from rekal.index.build import update
 from rekal.index.filters import Filters
 from rekal.index.reader import open_index
 from rekal.model import Author, Checkpoint, FileChange, Session, SessionRange, ToolCall, Turn
-from rekal.recall.ask import Options, recall
+from rekal.recall.recall import Options, recall
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.transport.receive import receive
 from rekal.transport.refs import own_ref, publish, refspec
-from rekal.transport.segment import Record, encode
+from rekal.wire.segment import Record, encode
 
 _TURNS = 10
 _TEAM = 10

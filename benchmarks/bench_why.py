@@ -24,8 +24,8 @@ from pathlib import Path
 
 from rekal import ids
 from rekal.model import Checkpoint, Edit, FileChange, Session, SessionRange, ToolCall, Turn
-from rekal.recall.blame import MOVES
 from rekal.store.ledger import open_ledger
+from rekal.why.blame import MOVES
 
 BIG = "src/big.py"
 REKAL = Path(sys.executable).parent / "rekal"

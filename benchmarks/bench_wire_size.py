@@ -18,16 +18,16 @@ import zstandard
 
 from rekal import ids
 from rekal.agents.base import Source, Where
-from rekal.agents.claude import ADAPTER
-from rekal.capture.belongs import localise
+from rekal.agents.claude.adapter import ADAPTER
+from rekal.capture.repository import localise
 from rekal.config import Exclude
 from rekal.errors import SourceError
 from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRange
 from rekal.scrub.rules import Rules
 from rekal.scrub.scrubber import Scrubber
-from rekal.transport.limits import Report, Tally
-from rekal.transport.parts import SessionPart
-from rekal.transport.segment import Record, decode, encode
+from rekal.wire.limits import Report, Tally
+from rekal.wire.segment import Record, decode, encode
+from rekal.wire.session_parts import SessionPart
 
 FIXTURES = Path(__file__).resolve().parents[2] / "shared" / "fixtures" / "claude"
 AUTHOR = Author("Dev", "dev@example.com")

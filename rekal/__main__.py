@@ -9,9 +9,10 @@ import sys
 def main() -> None:
     """Run the command line. The only place that turns what went wrong into a sentence and an exit code."""
     gc.set_threshold(20_000)  # looking for cycles while modules load takes a twentieth of a short command
-    from rekal.cli.client import handed_over
+    from rekal.cli.verb_table import VERBS
+    from rekal.daemon.client import handed_over
 
-    code = handed_over()
+    code = handed_over(VERBS)
     if code is None:
         from rekal.cli.main import run
 

@@ -33,8 +33,8 @@ from rekal.model import (
     ToolCall,
     Turn,
 )
-from rekal.transport import frames, records
-from rekal.transport.parts import SessionPart, pack_parts
+from rekal.wire import frames, records
+from rekal.wire.session_parts import SessionPart, pack_parts
 
 SIZE = 32 << 10
 TARGET = Path(frames.__file__).with_name(frames.DICTIONARY)

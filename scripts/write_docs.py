@@ -14,30 +14,30 @@ import click
 import msgspec
 
 from rekal import errors
-from rekal.cli.audit import AuditAnswer
-from rekal.cli.checkpoint import CheckpointAnswer
-from rekal.cli.clean import CleanAnswer
-from rekal.cli.config import ConfigAnswer
-from rekal.cli.embed import EmbedAnswer
-from rekal.cli.find import FindAnswer
-from rekal.cli.forget import ForgetAnswer
-from rekal.cli.init import InitAnswer
-from rekal.cli.log import LogAnswer
 from rekal.cli.main import Verbs, cli
-from rekal.cli.model import ModelAnswer
-from rekal.cli.names import HIDDEN, VERBS
-from rekal.cli.push import PushAnswer
-from rekal.cli.query import QueryAnswer
-from rekal.cli.receiving import ReceivedAnswer
-from rekal.cli.report import ReportAnswer
-from rekal.cli.share import ShareAnswer
-from rekal.cli.show import ShowAnswer
-from rekal.cli.status import StatusAnswer
+from rekal.cli.received import ReceivedAnswer
+from rekal.cli.verb_table import HIDDEN, VERBS
+from rekal.cli.verbs.audit import AuditAnswer
+from rekal.cli.verbs.checkpoint import CheckpointAnswer
+from rekal.cli.verbs.clean import CleanAnswer
+from rekal.cli.verbs.config import ConfigAnswer
+from rekal.cli.verbs.embed import EmbedAnswer
+from rekal.cli.verbs.find import FindAnswer
+from rekal.cli.verbs.forget import ForgetAnswer
+from rekal.cli.verbs.init import InitAnswer
+from rekal.cli.verbs.log import LogAnswer
+from rekal.cli.verbs.model import ModelAnswer
+from rekal.cli.verbs.push import PushAnswer
+from rekal.cli.verbs.query import QueryAnswer
+from rekal.cli.verbs.report import ReportAnswer
+from rekal.cli.verbs.share import ShareAnswer
+from rekal.cli.verbs.show import ShowAnswer
+from rekal.cli.verbs.status import StatusAnswer
 from rekal.config import ENVIRONMENT, HELP
 from rekal.index.build import Indexed
 from rekal.recall.answer import Answer
-from rekal.recall.why import WhyAnswer
 from rekal.scrub import Report
+from rekal.why.why import WhyAnswer
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from rekal.cli import client
-from rekal.cli.kept import Kept
-from rekal.cli.served import Request, Served
-from rekal.daemon import Daemon
+from rekal.app.resources import Kept
+from rekal.cli.verb_table import VERBS
+from rekal.daemon import client
+from rekal.daemon.server import Daemon, Request, Served
 from rekal.index.vectors import append_vectors
 from tests.fake_embedder import FakeEmbedder
 from tests.support.app import Rekal
@@ -82,7 +82,7 @@ def test_a_request_is_all_that_makes_a_process(
     serve(run)
     monkeypatch.setenv("REKAL_TEST", "a=b")
     monkeypatch.setenv("SOMEBODYS_TOKEN", "secret")
-    assert client.handed_over(LONG, LONG) == 7
+    assert client.handed_over(VERBS, LONG, LONG) == 7
     assert capsys.readouterr() == ("döner\n", "rekal: a word\n")
     [request] = requests
     assert request.args == ["recall", "where", "is it"]
@@ -95,7 +95,7 @@ def test_a_request_is_all_that_makes_a_process(
 @pytest.mark.usefixtures("asked")
 def test_what_the_daemon_declines_is_run_here(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     serve(lambda request: None)
-    assert client.handed_over(LONG, LONG) is None
+    assert client.handed_over(VERBS, LONG, LONG) is None
     assert capsys.readouterr() == ("", "")
 
 
@@ -105,9 +105,9 @@ def test_what_the_daemon_declines_is_run_here(serve: Serve, capsys: pytest.Captu
 def test_only_recalls_are_handed_over(serve: Serve, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     serve(lambda request: Served(7, b"", b""))
     monkeypatch.setattr(sys, "argv", ["rekal", *words])
-    assert client.handed_over(LONG, LONG) is None
+    assert client.handed_over(VERBS, LONG, LONG) is None
     monkeypatch.setattr(sys, "argv", ["rekal", "a bare question"])
-    assert client.handed_over(LONG, LONG) == 7
+    assert client.handed_over(VERBS, LONG, LONG) == 7
 
 
 def listening(place: Path) -> socket.socket:
@@ -121,7 +121,7 @@ def listening(place: Path) -> socket.socket:
 def test_a_daemon_that_hangs_is_passed_by(place: Path) -> None:
     with listening(place):
         start = time.monotonic()
-        assert client.handed_over() is None
+        assert client.handed_over(VERBS) is None
         assert time.monotonic() - start < 1.0  # 0.05, on a machine that has nothing else to do
     assert client.PATIENCE <= 0.05
 
@@ -138,7 +138,7 @@ def test_a_daemon_of_another_version_is_passed_by(place: Path, greeting: bytes) 
 
         thread = threading.Thread(target=greet)
         thread.start()
-        assert client.handed_over(LONG) is None
+        assert client.handed_over(VERBS, LONG) is None
         thread.join(LONG)
 
 
@@ -155,7 +155,7 @@ def test_a_daemon_that_dies_while_it_answers_is_passed_by(place: Path, capsys: p
 
         thread = threading.Thread(target=die)
         thread.start()
-        assert client.handed_over(LONG, LONG) is None
+        assert client.handed_over(VERBS, LONG, LONG) is None
         thread.join(LONG)
     assert capsys.readouterr().out == ""
 
@@ -164,9 +164,9 @@ def test_a_daemon_that_dies_while_it_answers_is_passed_by(place: Path, capsys: p
 def test_a_dead_daemons_socket_is_passed_by_and_replaced(place: Path, serve: Serve) -> None:
     listening(place).close()
     assert place.exists()
-    assert client.handed_over(LONG) is None
+    assert client.handed_over(VERBS, LONG) is None
     serve(lambda request: Served(7, b"", b""))
-    assert client.handed_over(LONG, LONG) == 7
+    assert client.handed_over(VERBS, LONG, LONG) == 7
 
 
 @pytest.mark.usefixtures("asked")
@@ -174,15 +174,15 @@ def test_nobody_else_is_talked_to(place: Path, serve: Serve, monkeypatch: pytest
     serve(lambda request: Served(7, b"", b""))
     assert place.stat().st_mode & 0o777 == 0o600
     place.parent.chmod(0o755)
-    assert client.handed_over(LONG, LONG) is None
+    assert client.handed_over(VERBS, LONG, LONG) is None
     place.parent.chmod(0o700)
     with monkeypatch.context() as other:
-        other.setattr("rekal.cli.client.peer_uid", lambda link: os.getuid() + 1)
-        assert client.handed_over(LONG, LONG) is None
+        other.setattr("rekal.daemon.client.peer_uid", lambda link: os.getuid() + 1)
+        assert client.handed_over(VERBS, LONG, LONG) is None
     with monkeypatch.context() as other:
-        other.setattr("rekal.daemon.peer_uid", lambda link: os.getuid() + 1)
-        assert client.handed_over(LONG, LONG) is None
-    assert client.handed_over(LONG, LONG) == 7
+        other.setattr("rekal.daemon.server.peer_uid", lambda link: os.getuid() + 1)
+        assert client.handed_over(VERBS, LONG, LONG) is None
+    assert client.handed_over(VERBS, LONG, LONG) == 7
 
 
 def test_it_goes_when_nobody_asks(place: Path) -> None:
@@ -214,8 +214,9 @@ def test_a_long_runtime_directory_is_not_used(monkeypatch: pytest.MonkeyPatch) -
 CLIENT = f"""
 import sys
 sys.argv[0] = "rekal"
-from rekal.cli.client import handed_over
-code = handed_over({LONG}, {LONG})
+from rekal.cli.verb_table import VERBS
+from rekal.daemon.client import handed_over
+code = handed_over(VERBS, {LONG}, {LONG})
 sys.exit(99 if code is None else code)
 """
 
@@ -303,7 +304,7 @@ def test_the_daemon_prints_the_same_bytes(real: Real, place: Path) -> None:
 
 def test_a_recall_starts_it_once_there_are_vectors(rekal: Rekal, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
-    monkeypatch.setattr("rekal.cli.recall.start_daemon", started.append)
+    monkeypatch.setattr("rekal.cli.verbs.recall.start_daemon", started.append)
     monkeypatch.setattr("rekal.embed.open.open_chosen", lambda chosen, api_key=None: FakeEmbedder(384))
     monkeypatch.setenv("RECALL_EMBED_ENGINE", "auto")
     monkeypatch.setenv("RECALL_DAEMON", "auto")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from rekal.agents.base import Adapter
-from rekal.agents.foreign import Foreign
+from rekal.agents.plugins import Foreign
 from rekal.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 GROUP = "rekal.agents"
 
 BUILT_IN: Mapping[str, tuple[str, ...]] = {
-    "claude": ("rekal.agents.claude",),
-    "codex": ("rekal.agents.codex",),
-    "copilot": ("rekal.agents.copilot_cli", "rekal.agents.copilot_vscode"),
-    "cursor": ("rekal.agents.cursor",),
-    "gemini": ("rekal.agents.gemini",),
-    "kiro": ("rekal.agents.kiro",),
-    "opencode": ("rekal.agents.opencode",),
+    "claude": ("rekal.agents.claude.adapter",),
+    "codex": ("rekal.agents.codex.adapter",),
+    "copilot": ("rekal.agents.copilot.cli", "rekal.agents.copilot.vscode"),
+    "cursor": ("rekal.agents.cursor.adapter",),
+    "gemini": ("rekal.agents.gemini.adapter",),
+    "kiro": ("rekal.agents.kiro.adapter",),
+    "opencode": ("rekal.agents.opencode.adapter",),
 }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from rekal import __version__
-from rekal.cli.names import HIDDEN, VERBS
+from rekal.cli.verb_table import HIDDEN, VERBS
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
 
 
@@ -30,7 +30,7 @@ class Verbs(click.Group):
         module = VERBS.get(cmd_name)
         if module is None:
             return None
-        command = import_module(f"rekal.cli.{module}").command
+        command = import_module(f"rekal.cli.verbs.{module}").command
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(

@@ -5,41 +5,16 @@ from __future__ import annotations
 import io
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-import msgspec
-
-from rekal.cli.app import here
-from rekal.cli.kept import Declined, Kept
+from rekal.app.context import here
+from rekal.app.resources import Declined, Kept, kept_between_commands
+from rekal.app.semantic import semantic
 from rekal.cli.main import run
-from rekal.cli.semantic import semantic
+from rekal.daemon.server import IDLE, Daemon, Request, Served
 from rekal.errors import RekalError
-
-
-class Request(msgspec.Struct, frozen=True):
-    """What makes a process: arguments, directory, environment, and whether its output and errors are a terminal."""
-
-    args: list[str]
-    cwd: str
-    env: Mapping[str, str]
-    terminals: tuple[bool, bool]
-
-
-def decoded(frames: Sequence[bytes]) -> Request:
-    """The request that a client's four frames are (:mod:`rekal.cli.client`)."""
-    cwd, words, environment, terminals = (os.fsdecode(frame) for frame in frames)
-    pairs = (entry.partition("=") for entry in environment.split("\0") if entry)
-    return Request(words.split("\0"), cwd, {k: v for k, _, v in pairs}, (terminals[:1] == "1", terminals[1:] == "1"))
-
-
-class Served(msgspec.Struct, frozen=True):
-    """What came of it."""
-
-    code: int
-    out: bytes
-    err: bytes
 
 
 class _Stream(io.TextIOWrapper):
@@ -99,3 +74,15 @@ def warm_up(kept: Kept) -> None:
         return  # the command that meets it says so
     finally:
         os.chdir(Path("/"))
+
+
+def run_daemon(path: Path, ready: Callable[[], None], idle: float = IDLE) -> None:
+    """Be the daemon at ``path``, for the repository around the current directory first of all.
+
+    ``ready`` is called when it can be reached.
+    """
+    with kept_between_commands() as kept:
+        warm_up(kept)
+        daemon = Daemon(path, serve, idle=idle)
+        ready()
+        daemon.serve(kept)

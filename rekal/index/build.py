@@ -29,12 +29,11 @@ from rekal.index.facets import (
     write_facets,
     write_opened,
 )
-from rekal.index.standing import damage_named, quoted, state_of, why_full
+from rekal.index.freshness import damage_named, quoted, state_of, why_full
 from rekal.index.text import analysis_id
 from rekal.index.vectors import write_chunks
 from rekal.index.writer import Doc, Writer, scalar
-from rekal.store.connect import Connection, translated
-from rekal.store.engine import duckdb
+from rekal.store.database import Connection, duckdb, translated
 from rekal.store.ledger import Ledger
 
 _BATCH = 4096

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from rekal.index.writer import Doc, insert_rows, remove_docs
-from rekal.store.columns import record
-from rekal.store.connect import Connection
+from rekal.store.database import Connection
+from rekal.store.rows import record
 
 _LONGEST_STEERING = 400
 _MOST_COMMANDS = 200

@@ -16,10 +16,10 @@ from rekal.errors import GitError
 from rekal.git import Repo, text, zsplit
 from rekal.index import schema
 from rekal.index.bm25 import idf, occurrences, score_kind
+from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.reader import IndexReader, Text
-from rekal.index.standing import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.writer import Doc, Writer, insert_rows, remove_docs
-from rekal.store.connect import Connection
+from rekal.store.database import Connection
 from rekal.store.ledger import Ledger
 
 if TYPE_CHECKING:  # a recall, which only searches, does without what cuts

@@ -21,9 +21,8 @@ from rekal.errors import StoreDamaged, StoreError
 from rekal.index import schema
 from rekal.index.analysis import ANALYSIS_VERSION
 from rekal.index.schema import KINDS, Kind
-from rekal.store.columns import record
-from rekal.store.connect import Connection, connect, translated
-from rekal.store.engine import duckdb
+from rekal.store.database import Connection, connect, duckdb, translated
+from rekal.store.rows import record
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

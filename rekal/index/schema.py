@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rekal.store.connect import Connection
+from rekal.store.database import Connection
 
 SCHEMA_VERSION = 3
 

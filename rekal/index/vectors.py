@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rekal.embed.base import Embedder, Vectors
 from rekal.errors import StoreDamaged, StoreUnwritable
 from rekal.index.reader import open_index
-from rekal.store.connect import Connection
+from rekal.store.database import Connection
 from rekal.store.locks import exclusive
 
 Keys = NDArray[np.uint64]

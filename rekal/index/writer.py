@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rekal.index.schema import Kind
 from rekal.index.text import chunk_terms
-from rekal.store.connect import Connection
+from rekal.store.database import Connection
 
 Ints = NDArray[np.int32]
 

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from rekal.index.reader import IndexReader
-from rekal.recall.anchors import Reach
-from rekal.recall.digest import SHOWN_WITHIN
-from rekal.recall.evidence import Floats
+from rekal.recall.excerpts import SHOWN_WITHIN
+from rekal.recall.mentions import Reach
+from rekal.recall.scores import Floats
 from rekal.recall.search import Look
 
 # Whatever is good enough to be shown at all and is what the question names comes before all that is not. On LoCoMo's

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rekal.recall.ownership import Claims
+from rekal.recall.claims import Claims
 
 Floats = NDArray[np.float64]
 
@@ -143,8 +143,8 @@ def judge(
     *,
     least: float = 0.0,
 ) -> Support:
-    """Support from :func:`rekal.recall.evidence.presence`, :func:`rekal.recall.ownership.claims` and the lowest
-    :func:`rekal.recall.ownership.anchored`; None for what the question does not have. Presence is ``least`` or more.
+    """Support from :func:`rekal.recall.scores.presence`, :func:`rekal.recall.claims.claims` and the lowest
+    :func:`rekal.recall.claims.anchored`; None for what the question does not have. Presence is ``least`` or more.
     """
     return Support(
         presence=max(least, gate.presence.probability(present)),

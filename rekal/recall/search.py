@@ -17,10 +17,9 @@ from rekal.index.bm25 import Lexical, bm25
 from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
-from rekal.recall import evidence
-from rekal.recall.arms import gather
-from rekal.recall.evidence import Coverage, Floats
+from rekal.recall import scores
 from rekal.recall.question import Question, in_first_person
+from rekal.recall.scores import Coverage, Floats, Found
 
 ENOUGH_VECTORS = 0.9
 """Share of the turns with a vector from which on cosines decide: the gate was trained on complete stores."""
@@ -32,7 +31,7 @@ class Look(msgspec.Struct, frozen=True):
 
     question: Question
     lexical: Lexical
-    found: evidence.Found
+    found: Found
     covered: Coverage
     sessions: Floats
     turns: Floats
@@ -51,15 +50,41 @@ def look(reader: IndexReader, question: Question, filters: Filters, meaning: Mea
     with meaning.ahead(dense_text(question)) if meaning else nullcontext():
         lexical = bm25(reader, list(question.terms), filters)
     found = _found(reader, question, lexical, meaning)
-    covered = evidence.coverage(found)
-    sessions = evidence.rank_sessions(found, covered)
+    covered = scores.coverage(found)
+    sessions = scores.rank_sessions(found, covered)
     sessions *= _open_sessions(found, lexical.allowed)
-    turns = evidence.rank_turns(found, covered, sessions) * lexical.allowed
+    turns = scores.rank_turns(found, covered, sessions) * lexical.allowed
     semantic = meaning is not None and meaning.dense.share >= ENOUGH_VECTORS
     return Look(question, lexical, found, covered, _folded(reader, sessions), turns, semantic)
 
 
-def _found(reader: IndexReader, question: Question, lexical: Lexical, meaning: Meaning | None) -> evidence.Found:
+def gather(
+    reader: IndexReader,
+    lexical: Lexical,
+    *,
+    cosine: Floats | None = None,
+    centroid: Floats | None = None,
+) -> Found:
+    """The arms of one question.
+
+    ``lexical`` is of the terms of :func:`rekal.recall.question.understand`: without grammar and without people's
+    names. ``cosine`` is by place of the turn, ``centroid`` by session number; None without a model.
+    """
+    return Found(
+        term=lexical.occurrences.term,
+        place=lexical.occurrences.place,
+        idf=lexical.idf,
+        session=reader.units("turn").session,
+        sessions=len(reader.sessions),
+        turns=lexical.turns,
+        whole=lexical.sessions,
+        facets=lexical.facets,
+        cosine=cosine,
+        centroid=centroid,
+    )
+
+
+def _found(reader: IndexReader, question: Question, lexical: Lexical, meaning: Meaning | None) -> Found:
     if meaning is None:
         return gather(reader, lexical)
     near = meaning.near(dense_text(question))
@@ -72,7 +97,7 @@ def dense_text(question: Question) -> str:
     return in_first_person(question.plain, named[0], named[1:]) if named else question.plain
 
 
-def _open_sessions(found: evidence.Found, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _open_sessions(found: Found, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Sessions of which a filter lets any turn through."""
     return np.bincount(found.session[allowed], minlength=found.sessions) > 0
 

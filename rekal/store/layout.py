@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -98,3 +99,28 @@ class Layout(msgspec.Struct, frozen=True):
             raise StoreUnwritable(
                 f"cannot create {self.directory} ({error.strerror})", "check its permissions"
             ) from None
+
+
+_BACKFILL = "backfill"
+"""A file with the date of a back-fill that is wanted, removed when it is done: one that is killed goes on with the next
+worker."""
+
+
+def ask_for_backfill(run: Path, since: datetime) -> None:
+    """Ask the next worker to import transcripts changed after ``since``."""
+    part = run / f".{_BACKFILL}"
+    part.write_text(since.isoformat(), encoding="ascii")
+    part.replace(run / _BACKFILL)
+
+
+def backfill_asked_for(run: Path) -> datetime | None:
+    """Since when a back-fill is wanted; None when none is."""
+    try:
+        return datetime.fromisoformat((run / _BACKFILL).read_text(encoding="ascii").strip())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def finish_backfill(run: Path) -> None:
+    """The back-fill is done."""
+    (run / _BACKFILL).unlink(missing_ok=True)

@@ -19,10 +19,9 @@ from rekal.ids import content_hash
 from rekal.model import LOCAL, Checkpoint, Rewrite, Session, Tombstone
 from rekal.store import migrations
 from rekal.store.append import Appended, append_sessions
-from rekal.store.columns import insert, naive
-from rekal.store.connect import Connection, connect, translated
-from rekal.store.engine import duckdb
-from rekal.store.forgotten import forgotten_among, words_id
+from rekal.store.database import Connection, connect, duckdb, translated
+from rekal.store.rows import insert, naive
+from rekal.store.tombstones import forgotten_among, words_id
 
 # Measured: adding 40 turns to 14,000 takes 55 ms and 32 KB with these, 130 ms and 256 KB with DuckDB's default.
 _BLOCK_SIZE = 16384
@@ -181,7 +180,7 @@ def open_ledger(path: Path, *, read_only: bool, wait: float = 5.0, create: bool 
     """Open data.db for the block and close it after.
 
     Writers hold the lock of ``rekal.store.locks`` while they do this. Raises the errors of
-    :func:`rekal.store.connect.connect`, :class:`NotInitialised` when there is no file and ``create`` is off, and
+    :func:`rekal.store.database.connect`, :class:`NotInitialised` when there is no file and ``create`` is off, and
     :class:`StoreTooNew` for a store of a later version.
     """
     if not create and not path.exists():

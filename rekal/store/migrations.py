@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from rekal import ids
 from rekal.errors import StoreTooNew
 from rekal.store import schema
-from rekal.store.engine import duckdb
+from rekal.store.database import duckdb
 
 Migration = Callable[[duckdb.DuckDBPyConnection], None]
 

@@ -20,11 +20,11 @@ from rekal.scrub import Scrubber
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import exclusive
-from rekal.transport import export, leases, outbox
-from rekal.transport.export import Outgoing
-from rekal.transport.merged import Mainline, find_mainline, judge
+from rekal.transport import leases, sent_log
+from rekal.transport.mainline import Mainline, find_mainline, judge
+from rekal.transport.outgoing import Held, Outgoing, plan, remember_verdicts
 from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
-from rekal.transport.segment import encode
+from rekal.wire.segment import encode
 
 HOOK_SECONDS = 2.0
 PUSH_SECONDS = 120.0
@@ -46,7 +46,7 @@ class Pushed(msgspec.Struct, frozen=True):
     checkpoints: int
     sessions: int
     bytes: int
-    held: list[export.Held]
+    held: list[Held]
     notes: list[str]
     sent: bool
     left: bool
@@ -84,7 +84,7 @@ def preview(sender: Sender, to: Destination, said: Sequence[str] = ()) -> Outgoi
     """What a push to ``to`` would send now, and what it would hold back. Changes nothing."""
     mainline = find_mainline(sender.repo, to.name, sender.settings.mainline)
     with open_ledger(sender.layout.data, read_only=True, wait=30.0) as ledger:
-        return export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
+        return plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
 
 
 def push(
@@ -104,7 +104,7 @@ def push(
     with exclusive(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
         mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
         with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
-            outgoing = export.plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
+            outgoing = plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
             ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
             obstacle = _obstacle(sender, ledger, mainline, to)
         published, size = _publish(sender.repo, ref, outgoing)
@@ -136,7 +136,7 @@ def _obstacle(sender: Sender, ledger: Ledger, mainline: Mainline | None, to: Des
         return f"{to.name} has no branch yet; memory goes there with the next push"
     if len(sender.settings.remotes) > 1:
         # One ref goes to all remotes: what one of them has merged may be news to another.
-        verdicts = judge(sender.repo, mainline, outbox.checkpoints_sent(ledger))
+        verdicts = judge(sender.repo, mainline, sent_log.checkpoints_sent(ledger))
         foreign = sum(not verdict.shareable for verdict in verdicts)
         if foreign:
             return f"{foreign} commits shared elsewhere are not part of {to.name}'s mainline; its memory waits for them"
@@ -187,13 +187,13 @@ def _seen(ref: OwnRef, to: Destination) -> str:
     return f"refs/rekal-pushed/{to.name}/{ref.name.removeprefix('refs/')}"
 
 
-def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int) -> outbox.Push:
+def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int) -> sent_log.Push:
     counts = len(outgoing.checkpoints), len(outgoing.sessions)
-    return outbox.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
+    return sent_log.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
 
 
 def _remember(
-    sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: outbox.Push | None
+    sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: sent_log.Push | None
 ) -> None:
     """What left in one transaction: opening the store costs more than everything written here.
 
@@ -204,11 +204,11 @@ def _remember(
         open_ledger(sender.layout.data, read_only=False, wait=30.0) as ledger,
         ledger.transaction(),
     ):
-        export.remember_verdicts(ledger, mainline, outgoing.verdicts)
+        remember_verdicts(ledger, mainline, outgoing.verdicts)
         if tip:
-            outbox.mark(ledger, outgoing.marks, tip)
+            sent_log.mark(ledger, outgoing.marks, tip)
         if push:
-            outbox.record_push(ledger, push)
+            sent_log.record_push(ledger, push)
 
 
 def parse_pushed(lines: Sequence[str]) -> dict[str, str]:

@@ -17,17 +17,17 @@ from msgspec.structs import replace
 from rekal.errors import GitError, RekalError
 from rekal.git import Repo
 from rekal.model import Checkpoint, MemoryEvent, Rewrite, Session
-from rekal.store import erasing
-from rekal.store.bulk import Batch, Imported
+from rekal.store import erase
+from rekal.store.import_batch import Batch, Imported
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import exclusive
 from rekal.transport import tree
-from rekal.transport.arriving import BAD, Owner, Ref, arrived, owner_of, signatures
-from rekal.transport.parts import SessionPart, weight
+from rekal.transport.arrivals import BAD, Owner, Ref, arrived, owner_of, signatures
+from rekal.transport.import_queue import Budget, Pending, Sink
 from rekal.transport.refs import LAYOUT
-from rekal.transport.segment import Reader, Record, segment_name
-from rekal.transport.sink import Budget, Pending, Sink
+from rekal.wire.segment import Reader, Record, segment_name
+from rekal.wire.session_parts import SessionPart, weight
 
 _WAIT = 60.0
 
@@ -59,7 +59,7 @@ def receive(layout: Layout, repo: Repo, remotes: Collection[str], budget: Budget
     """
     with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
         own, known = ledger.meta("store_id") or "", _known(ledger)
-    pending = erasing.rewrite_wanted(layout.run)
+    pending = erase.rewrite_wanted(layout.run)
     seen = arrived(repo, remotes, own)
     news = [ref for ref in seen.refs if known.get(ref.name) != ref.tip]
     words = signatures(repo, {ref.tip for ref in news})
@@ -88,9 +88,9 @@ def _clear(layout: Layout, *, erased: bool) -> None:
     """Leave no free page with what a tombstone took out."""
     with exclusive(layout.lock, wait=_WAIT, purpose="removing what was forgotten"):
         if erased:
-            erasing.rewrite(layout.data, layout.run)
+            erase.rewrite(layout.data, layout.run)
         else:
-            erasing.rewrite_done(layout.run)
+            erase.rewrite_done(layout.run)
 
 
 def _known(ledger: Ledger) -> dict[str, str]:

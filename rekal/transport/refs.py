@@ -15,7 +15,7 @@ import msgspec
 from rekal.errors import GitError
 from rekal.git import Repo
 from rekal.model import Author
-from rekal.transport.segment import Segment
+from rekal.wire.segment import Segment
 
 Namespace = Literal["rekal", "heads"]
 

@@ -13,8 +13,8 @@ from itertools import islice
 import msgspec
 
 from rekal.git import Repo
-from rekal.transport.limits import MAX_SEGMENT
 from rekal.transport.refs import FORMAT
+from rekal.wire.limits import MAX_SEGMENT
 
 MAX_FORMAT = 4_096  # bytes of the FORMAT file
 MAX_COMMITS = 1 << 17  # of one ref, the newest

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from rekal.recall.claims import OWNERSHIP, RELEVANCE, Claims
 from rekal.recall.gate import Attention
-from rekal.recall.ownership import OWNERSHIP, RELEVANCE, Claims
 
 Floats = npt.NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from rows import Packed, Ranked, Row, in_time, measure, window
 from stores import Bools, Lexicon, Store, Vectors
 from vectors import VectorCache
 
+from rekal.recall.claims import claims
 from rekal.recall.dates import periods
-from rekal.recall.ownership import claims
 from rekal.recall.question import Question, in_first_person, understand
 from rekal.recall.sentences import CANDIDATE_TURNS, Sentences, about, signs, split_sentences, worth_a_vector
 

@@ -11,9 +11,9 @@ from attend import fit_attention
 from fit import Floats, fit_logistic
 from rows import Row
 
-from rekal.recall.evidence import PRESENCE, PRESENCE_LEXICAL
+from rekal.recall.claims import Claims
 from rekal.recall.gate import Attention, Gate, Logistic, judge
-from rekal.recall.ownership import Claims
+from rekal.recall.scores import PRESENCE, PRESENCE_LEXICAL
 
 Arm = Literal["dense", "lexical"]
 

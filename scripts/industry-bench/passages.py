@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from stores import Lexicon
 
-from rekal.recall.belonging import SLOTS, cut_passages
-from rekal.recall.ownership import anchored
+from rekal.recall.claims import anchored
+from rekal.recall.consistency import SLOTS, cut_passages
 from rekal.recall.question import Anchor, AnchorKind, Question, anchor_kind, core
 
 

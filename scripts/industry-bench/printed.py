@@ -25,7 +25,7 @@ import numpy as np
 from devrecall import COMMIT_SIDE, read
 from vectors import VectorCache
 
-from rekal.cli.recall import print_answer
+from rekal.cli.verbs.recall import print_answer
 from rekal.embed.base import Embedder, Vectors
 from rekal.embed.open import open_local
 from rekal.errors import EngineError
@@ -35,10 +35,10 @@ from rekal.index.dense import Dense, Meaning
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
 from rekal.index.vectors import VectorFile, fill, path_for
-from rekal.recall.ask import Options, recall
-from rekal.store.columns import insert
+from rekal.recall.recall import Options, recall
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
+from rekal.store.rows import insert
 
 STRICTNESS = 0.25  # one in twenty answerable questions silenced
 TOKENS_A_WORD = 1.35

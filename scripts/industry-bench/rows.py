@@ -10,10 +10,10 @@ import numpy as np
 from stores import Bools, Floats, Store, Vectors, is_stranger, keywords_only
 
 from rekal.recall.boosts import NAMED
+from rekal.recall.claims import Claims
 from rekal.recall.dates import Period
-from rekal.recall.evidence import Found, coverage, presence, rank_sessions, rank_turns, standing
-from rekal.recall.ownership import Claims
 from rekal.recall.question import Question
+from rekal.recall.scores import Found, coverage, presence, rank_sessions, rank_turns, standing
 
 NOT_FOUND = 10_000
 

@@ -11,12 +11,12 @@ from measures import bootstrap, ranks, separation, verdicts
 from models import Arm, person_of, present_of
 from rows import Row
 
-from rekal.recall.ask import SMALL_STORE, Options
 from rekal.recall.gate import Gate, cut, judge, weights
+from rekal.recall.recall import SMALL_STORE, Options
 
 ARMS: tuple[Arm, ...] = ("dense", "lexical")
 STRICTNESS = Options().strictness
-WHOLLY_COVERED = 0.99  # as in rekal.recall.ask: in a small store, words that all stand together are presence enough
+WHOLLY_COVERED = 0.99  # as in rekal.recall.recall: in a small store, words that all stand together are presence enough
 
 
 def shipped_gate(row: Row, arm: Arm) -> Gate:

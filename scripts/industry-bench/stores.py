@@ -12,8 +12,8 @@ from scipy import sparse
 
 from rekal.index.bm25 import FEWEST_SESSIONS, FEWEST_TURNS
 from rekal.index.text import tokens
-from rekal.recall.evidence import Found
 from rekal.recall.question import Question
+from rekal.recall.scores import Found
 
 Floats = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

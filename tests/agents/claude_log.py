@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rekal.agents.base import Parsed
-from rekal.agents.claude import ADAPTER
+from rekal.agents.claude.adapter import ADAPTER
 from rekal.model import RawCall
 from tests.agents.pieces import read, write_lines
 

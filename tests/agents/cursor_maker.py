@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rekal.agents.base import Parsed, Resume, Source, Where
-from rekal.agents.cursor import ADAPTER
+from rekal.agents.cursor.adapter import ADAPTER
 from rekal.model import Transcript
 
 T0 = 1_760_000_000_000

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rekal.agents.base import Parsed, Resume, Source, Where
-from rekal.agents.kiro import ADAPTER
+from rekal.agents.kiro.adapter import ADAPTER
 from rekal.model import Transcript
 
 T0 = 1_783_571_400_000

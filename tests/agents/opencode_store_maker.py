@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rekal.agents.base import Parsed, Source, Where
-from rekal.agents.opencode import ADAPTER
+from rekal.agents.opencode.adapter import ADAPTER
 from rekal.model import Transcript
 
 T0 = 1_760_000_000_000

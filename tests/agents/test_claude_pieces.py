@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents.claude import ADAPTER
+from rekal.agents.claude.adapter import ADAPTER
 from tests.agents.claude_log import Log, long_session, read_in_pieces
 from tests.agents.pieces import read
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rekal.agents.base import Where
-from rekal.agents.claude import ADAPTER
-from rekal.agents.claude_places import Narrowing, config_directories, encoded, session_above
+from rekal.agents.claude.adapter import ADAPTER
+from rekal.agents.claude.locations import Narrowing, config_directories, encoded, session_above
 from rekal.errors import SourceError
 
 ROOT = Path("/home/me/my_app")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.claude import ADAPTER
-from rekal.agents.jsonl import Reader
+from rekal.agents.claude.adapter import ADAPTER
+from rekal.agents.formats.jsonl import Reader
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
 from tests.agents.claude_log import long_session, read_in_pieces

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents.codex import ADAPTER
-from rekal.agents.codex_js import script_calls, script_patches
-from rekal.agents.codex_noise import typed_text
+from rekal.agents.codex.adapter import ADAPTER
+from rekal.agents.codex.code_mode import script_calls, script_patches
+from rekal.agents.codex.noise import typed_text
 from rekal.model import RawCall, Transcript
 from tests.agents.codex_log import (
     SESSION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rekal.agents.codex import ADAPTER
+from rekal.agents.codex.adapter import ADAPTER
 from rekal.model import Transcript
 from tests.agents.codex_log import (
     PARENT,

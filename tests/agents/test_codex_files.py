@@ -10,8 +10,8 @@ import zstandard
 from hypothesis import given, settings
 
 from rekal.agents.base import Where
-from rekal.agents.codex import ADAPTER
-from rekal.agents.match import belongs
+from rekal.agents.codex.adapter import ADAPTER
+from rekal.agents.formats.repo_paths import belongs
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
 from tests.agents.codex_log import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents.codex import ADAPTER
+from rekal.agents.codex.adapter import ADAPTER
 from tests.agents.adapter_checks import shared_file
 from tests.agents.codex_log import (
     LONG,

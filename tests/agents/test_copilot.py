@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from rekal.agents.base import Where
-from rekal.agents.copilot_cli import ADAPTER
-from rekal.agents.match import belongs
+from rekal.agents.copilot.cli import ADAPTER
+from rekal.agents.formats.repo_paths import belongs
 from rekal.errors import SourceError
 from rekal.model import Transcript
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from rekal.agents.base import Where
-from rekal.agents.copilot_chat import replay, uri_path
-from rekal.agents.copilot_vscode import ADAPTER
+from rekal.agents.copilot.chat import replay, uri_path
+from rekal.agents.copilot.vscode import ADAPTER
 from rekal.errors import SourceError
 from rekal.model import Transcript
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.cursor import ADAPTER
+from rekal.agents.cursor.adapter import ADAPTER
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import mutations
 from tests.agents.cursor_maker import (

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.agents.base import Resume, Source
-from rekal.agents.cursor import ADAPTER
-from rekal.agents.cursor_text import answered, typed, uri_path
+from rekal.agents.cursor.adapter import ADAPTER
+from rekal.agents.cursor.text import answered, typed, uri_path
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file
 from tests.agents.cursor_maker import as_source, line, lines, only, parsed, sources, transcript_file, use

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from rekal.agents.base import Where
-from rekal.agents.gemini import ADAPTER
+from rekal.agents.gemini.adapter import ADAPTER
 from rekal.errors import SourceError
 from rekal.model import Transcript
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file

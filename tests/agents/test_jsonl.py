@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents import jsonl
 from rekal.agents.base import Resume
-from rekal.agents.jsonl import Reader, clean, clean_tree, fingerprint
+from rekal.agents.formats import jsonl
+from rekal.agents.formats.jsonl import Reader, clean, clean_tree, fingerprint
 from rekal.errors import SourceError
 
 

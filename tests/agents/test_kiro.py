@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.kiro import ADAPTER
+from rekal.agents.kiro.adapter import ADAPTER
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import mutations
 from tests.agents.kiro_maker import (

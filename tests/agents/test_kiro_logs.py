@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.agents.base import Resume, Source
-from rekal.agents.kiro import ADAPTER
+from rekal.agents.kiro.adapter import ADAPTER
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file
 from tests.agents.kiro_maker import (

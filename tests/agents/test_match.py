@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekal.agents.match import belongs, relative
+from rekal.agents.formats.repo_paths import belongs, relative
 
 ROOTS = (Path("/w/app"),)
 

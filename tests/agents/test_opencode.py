@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents.opencode import ADAPTER
+from rekal.agents.opencode.adapter import ADAPTER
 from rekal.errors import SourceError
 from tests.agents.opencode_store_maker import T0, Store, as_source, lines, only, parsed, said, sources, tool
 
@@ -201,7 +201,7 @@ def test_a_session_that_goes_on_moves_its_revision_and_gains_its_new_turns(tmp_p
 
 
 def test_work_in_progress_waits(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rekal.agents.opencode.time_ns", lambda: (T0 + 60_000) * 1_000_000)
+    monkeypatch.setattr("rekal.agents.opencode.adapter.time_ns", lambda: (T0 + 60_000) * 1_000_000)
     store.session("ses_1")
     store.message("ses_1", "m1", "user", said("start"))
     open_time = {"created": T0 + 2000}
@@ -236,7 +236,7 @@ def test_a_text_without_end_is_taken_once_nobody_writes_any_more(
     store.message("ses_1", "m2", "assistant", half, running, time={"created": T0 + 2000})
     for minutes, content in ((59, ["start"]), (61, ["start", "Half a sent"])):
         now = (store.clock + 1 + minutes * 60_000) * 1_000_000
-        monkeypatch.setattr("rekal.agents.opencode.time_ns", lambda now=now: now)
+        monkeypatch.setattr("rekal.agents.opencode.adapter.time_ns", lambda now=now: now)
         transcript = only(tmp_path)
         assert [turn.content for turn in transcript.turns] == content and transcript.calls == ()
 

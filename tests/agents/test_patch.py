@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.patch import FilePatch, added_lines, parse_patch, parse_unified, text_lines
+from rekal.agents.formats.patches import FilePatch, added_lines, parse_patch, parse_unified, text_lines
 
 PATCH = """*** Begin Patch
 *** Add File: notes/new.md

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents import pattern as module
-from rekal.agents.pattern import pattern
+from rekal.agents.formats import lazy_regex as module
+from rekal.agents.formats.lazy_regex import pattern
 
-AGENTS = Path(module.__file__).parent
+AGENTS = Path(module.__file__).parents[1]
 
 
 def test_it_is_used_like_a_compiled_one() -> None:
@@ -31,11 +31,12 @@ def test_nothing_is_compiled_before_its_first_use() -> None:
         wrong.match("a")
 
 
-@pytest.mark.parametrize("path", sorted(AGENTS.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(AGENTS.rglob("*.py")), ids=lambda path: str(path.relative_to(AGENTS)))
 def test_every_pattern_of_the_adapters_compiles_and_none_at_import(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     eager = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"]
-    assert path.name == "pattern.py" or not eager
-    for value in vars(importlib.import_module(f"rekal.agents.{path.stem}")).values():
+    assert path.name == "lazy_regex.py" or not eager
+    name = ".".join(("rekal.agents", *path.relative_to(AGENTS).with_suffix("").parts))
+    for value in vars(importlib.import_module(name)).values():
         if isinstance(value, module._Later):
             assert value.groups >= 0

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents import codex, copilot_cli, copilot_vscode, gemini
 from rekal.agents.base import Adapter
+from rekal.agents.codex import adapter as codex
+from rekal.agents.copilot import cli, vscode
+from rekal.agents.gemini import adapter as gemini
 from tests.agents.adapter_checks import shared_file
 
 HEAD = 64 << 10
 ADAPTERS: dict[str, Adapter] = {
     "codex": codex.ADAPTER,
     "gemini": gemini.ADAPTER,
-    "copilot/cli": copilot_cli.ADAPTER,
-    "copilot/vscode": copilot_vscode.ADAPTER,
+    "copilot/cli": cli.ADAPTER,
+    "copilot/vscode": vscode.ADAPTER,
 }
 
 

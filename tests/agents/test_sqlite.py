@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.sqlite import reading
+from rekal.agents.formats.sqlite import reading
 from rekal.errors import SourceError
 
 TALK = ("talk",)
@@ -101,7 +101,7 @@ def test_a_locked_database_is_read_from_a_copy(tmp_path: Path) -> None:
 
 
 def test_a_locked_database_too_large_to_copy_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rekal.agents.sqlite._COPY_LIMIT", 10)
+    monkeypatch.setattr("rekal.agents.formats.sqlite._COPY_LIMIT", 10)
     path = make(tmp_path / "a.db")
     with writer(path) as live:
         live.execute("BEGIN EXCLUSIVE")
@@ -122,7 +122,7 @@ def test_a_database_that_changes_while_it_is_copied_is_copied_again(
         if len(copies) <= disturbed:
             os.utime(source, ns=(len(copies), len(copies)))
 
-    monkeypatch.setattr("rekal.agents.sqlite.shutil.copyfile", copy)
+    monkeypatch.setattr("rekal.agents.formats.sqlite.shutil.copyfile", copy)
     with writer(path) as live:
         live.execute("BEGIN EXCLUSIVE")
         if rows is None:

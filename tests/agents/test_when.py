@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekal.agents.when import parse_time
+from rekal.agents.formats.timestamps import parse_time
 
 NOON = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
 

@@ -23,9 +23,9 @@ from rows import NOT_FOUND, Packed, Row, rank_of  # noqa: E402
 from run import at_cuts_of_others  # noqa: E402
 from stores import Lexicon, Store, is_stranger  # noqa: E402
 
-from rekal.recall.belonging import cut_passages  # noqa: E402
+from rekal.recall.claims import OWNERSHIP, RELEVANCE, Claims  # noqa: E402
+from rekal.recall.consistency import cut_passages  # noqa: E402
 from rekal.recall.gate import Gate, Logistic  # noqa: E402
-from rekal.recall.ownership import OWNERSHIP, RELEVANCE, Claims  # noqa: E402
 from rekal.recall.question import understand  # noqa: E402
 
 

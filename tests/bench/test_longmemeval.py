@@ -26,7 +26,7 @@ from measures import bootstrap, ranks  # noqa: E402
 from rows import NOT_FOUND, Row, in_time, rank_of  # noqa: E402
 
 from rekal.recall.dates import Period  # noqa: E402
-from rekal.recall.evidence import PRESENCE_LEXICAL  # noqa: E402
+from rekal.recall.scores import PRESENCE_LEXICAL  # noqa: E402
 from tests.fake_embedder import FakeEmbedder  # noqa: E402
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rekal.capture import sweep
-from rekal.cli.app import App
+from rekal.app.context import App
+from rekal.capture import read_sources
 from rekal.git import find_repo
 from rekal.model import Session
 from tests.conftest import git
@@ -62,8 +62,8 @@ def _captured(home: Path, root: Path) -> dict[str, list[str]]:
     app = App(find_repo(root), home, {})
     job = app.job()
     sessions: list[Session] = []
-    for adapter, source in sweep.changed(job, {}):
-        reading = sweep.read(job, adapter, source, None)
+    for adapter, source in read_sources.changed(job, {}):
+        reading = read_sources.read(job, adapter, source, None)
         assert reading.warning is None
         sessions += reading.sessions
     return {session.turns[0].content: [edit.path for edit in session.edits] for session in sessions}

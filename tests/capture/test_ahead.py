@@ -23,10 +23,10 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="process
 # Processes are forked from one with one thread, which a process that runs tests need not be.
 ALONE = """
 import json, os
-from rekal.capture import ahead
-from rekal.capture.sweep import Reading
-ahead._processors = lambda: 4
-ahead.LEAST, ahead.LARGEST = 1000, 500
+from rekal.capture import parallel
+from rekal.capture.read_sources import Reading
+parallel._processors = lambda: 4
+parallel.LEAST, parallel.LARGEST = 1000, 500
 parent, prepared = os.getpid(), []
 
 def read(place):
@@ -34,7 +34,7 @@ def read(place):
     return Reading(None, warning=f"{{place}} {{os.getpid() == parent}} {{len(prepared)}}")
 
 sizes = {sizes}
-print(json.dumps([one.warning.split() for one in ahead.in_order(read, sizes, lambda: prepared.append(1))]))
+print(json.dumps([one.warning.split() for one in parallel.in_order(read, sizes, lambda: prepared.append(1))]))
 """
 
 
@@ -81,7 +81,7 @@ def test_all_children_may_die() -> None:
 
 @LINUX
 def test_no_processes_to_be_had() -> None:
-    refuse = "ahead.os.fork = lambda: (_ for _ in ()).throw(BlockingIOError())"
+    refuse = "parallel.os.fork = lambda: (_ for _ in ()).throw(BlockingIOError())"
     script = ALONE.format(sizes=[400] * 9, read="pass").replace("sizes = ", f"{refuse}\nsizes = ")
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert [parent for _, parent, _ in json.loads(done.stdout)] == ["True"] * 9

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rekal.store.backfill import ask_for, asked_for
+from rekal.store.layout import ask_for_backfill, backfill_asked_for
 from tests.capture.test_link import links
 from tests.support.app import Rekal
 from tests.support.dump import canonical
@@ -40,10 +40,10 @@ def test_a_killed_back_fill_goes_on(rekal: Rekal, past: Past) -> None:
 
 
 def test_the_back_fill_that_init_asked_for_is_finished_by_the_next_worker(rekal: Rekal, past: Past) -> None:
-    ask_for(rekal.layout.run, START)
+    ask_for_backfill(rekal.layout.run, START)
     killed = _launch(rekal, 12, "_worker")
     assert killed.returncode == -signal.SIGKILL
-    assert asked_for(rekal.layout.run) == START
+    assert backfill_asked_for(rekal.layout.run) == START
     assert rekal("_worker").code == 0
-    assert asked_for(rekal.layout.run) is None
+    assert backfill_asked_for(rekal.layout.run) is None
     assert set(links(rekal)) == set(STORES)

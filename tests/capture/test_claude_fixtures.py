@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rekal.capture.run import Captured, capture
-from rekal.capture.sweep import Job
-from rekal.cli.app import App
+from rekal.app.context import App
+from rekal.capture.capture import Captured, capture
+from rekal.capture.read_sources import Job
 from rekal.git import find_repo
 from tests.support.app import Rekal
 from tests.support.claude import folder_of

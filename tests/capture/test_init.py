@@ -15,7 +15,7 @@ from tests.support.app import Rekal
 def test_a_refusal_leaves_nothing_behind(
     repo: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rekal.cli.init.start_worker", lambda app: None)
+    monkeypatch.setattr("rekal.cli.verbs.init.start_worker", lambda app: None)
     git(repo, "config", "core.hooksPath", "/dev/null")
     before = sorted(repo.rglob("*"))
     done = Rekal(repo, home, capsys)("init")
@@ -25,7 +25,7 @@ def test_a_refusal_leaves_nothing_behind(
 
 
 def test_the_worker_puts_hooks_back_that_were_written_over(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rekal.cli.worker.executable", lambda: Path("/bin/true"))
+    monkeypatch.setattr("rekal.cli.verbs.worker.executable", lambda: Path("/bin/true"))
     hook = rekal.root / ".git/hooks/post-commit"
     assert rekal("_worker").code == 0
     assert not rekal.layout.log.exists() or "put back" not in rekal.layout.log.read_text("utf-8")

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rekal.capture.run import capture
-from rekal.capture.sweep import Job
-from rekal.cli.app import App
+from rekal.app.context import App
+from rekal.capture.capture import capture
+from rekal.capture.read_sources import Job
 from rekal.git import find_repo
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents import sqlite
-from rekal.capture import sweep
-from rekal.cli.app import App
+from rekal.agents.formats import sqlite
+from rekal.app.context import App
+from rekal.capture import read_sources
 from rekal.git import find_repo
 from tests.agents.opencode_store_maker import Store, said
 from tests.support.app import Rekal
@@ -59,7 +59,7 @@ def test_a_file_of_its_own_agent_is_sniffed_by_no_other(rekal: Rekal, home: Path
     ClaudeSession(home, rekal.root).human("Hello")
     app = App(find_repo(rekal.root), home, {})
     job = app.job()
-    ((adapter, source),) = sweep.changed(job, {})
+    ((adapter, source),) = read_sources.changed(job, {})
 
     class Nosy:
         name = "nosy"
@@ -67,8 +67,8 @@ def test_a_file_of_its_own_agent_is_sniffed_by_no_other(rekal: Rekal, home: Path
         def sniff(self, head: bytes) -> bool:
             raise AssertionError(head)
 
-    asked = sweep.Job(job.where, [adapter, Nosy()], job.make_scrubber, job.author)  # type: ignore[list-item]
-    (session,) = sweep.read(asked, adapter, source, None).sessions
+    asked = read_sources.Job(job.where, [adapter, Nosy()], job.make_scrubber, job.author)  # type: ignore[list-item]
+    (session,) = read_sources.read(asked, adapter, source, None).sessions
     assert session.agent == "claude"
 
 
@@ -107,8 +107,8 @@ def test_what_is_locked_is_tried_again(rekal: Rekal, home: Path, monkeypatch: py
 def test_what_vanishes_while_it_is_read_leaves_no_trace(rekal: Rekal, home: Path) -> None:
     session = ClaudeSession(home, rekal.root).human("Hello")
     job = App(find_repo(rekal.root), home, {}).job()
-    ((adapter, source),) = sweep.changed(job, {})
+    ((adapter, source),) = read_sources.changed(job, {})
     session.path.unlink()
-    reading = sweep.read(job, adapter, source, None)
+    reading = read_sources.read(job, adapter, source, None)
     assert (reading.state, reading.sessions) == (None, ())
     assert reading.warning and session.path.name in reading.warning

@@ -9,7 +9,8 @@ from datetime import UTC, timedelta
 import pytest
 
 from rekal.cli import clock
-from rekal.cli.served import Request, _as_if
+from rekal.cli.served import _as_if
+from rekal.daemon.server import Request
 
 pytestmark = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone cannot be changed on this system")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rekal.cli import app
-from rekal.cli.app import here
+from rekal.app import context
+from rekal.app.context import here
 from rekal.errors import NoRepository
 from rekal.git import Repo, find_repo
 
@@ -20,14 +20,14 @@ def git(directory: Path, *args: str) -> None:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The directories that git was asked about."""
-    app._remembered.cache_clear()
+    context._remembered.cache_clear()
     found: list[Path] = []
 
     def find(where: Path) -> Repo:
         found.append(where)
         return find_repo(where)
 
-    monkeypatch.setattr("rekal.cli.app.find_repo", find)
+    monkeypatch.setattr("rekal.app.context.find_repo", find)
     return found
 
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from rekal.scrub import Scrubber
-from rekal.transport.segment import decode
+from rekal.wire.segment import decode
 from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.scrub.examples import ALL, ALNUM, TOKENS, chars, example

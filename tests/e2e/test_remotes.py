@@ -107,7 +107,7 @@ def test_a_host_that_does_not_answer_costs_the_deadline(
 def test_a_port_that_answers_nothing_costs_the_deadline(sharing: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
     with black_hole() as url:
         git(sharing.root, "remote", "set-url", "origin", url)
-        monkeypatch.setattr("rekal.cli.sharing._default_branch", lambda app, remote: "main")
+        monkeypatch.setattr("rekal.app.share._default_branch", lambda app, remote: "main")
         assert sharing("share", "origin").code == 0
         assert NO_ANSWER.fullmatch(hook(sharing, monkeypatch).err)
 
@@ -159,7 +159,7 @@ def test_an_ssh_that_would_ask_is_told_not_to_and_ended(
     sharing: Rekal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipe = stuck(tmp_path / "ssh", tmp_path / "called")
-    monkeypatch.setattr("rekal.cli.sharing._default_branch", lambda app, remote: "main")
+    monkeypatch.setattr("rekal.app.share._default_branch", lambda app, remote: "main")
     git(sharing.root, "remote", "set-url", "origin", "ssh://host.invalid/app.git")
     assert sharing("share", "origin").code == 0
     monkeypatch.setenv("GIT_SSH_COMMAND", str(tmp_path / "ssh"))

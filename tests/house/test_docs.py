@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rekal import __version__
-from rekal.cli.names import HIDDEN, VERBS
+from rekal.cli.verb_table import HIDDEN, VERBS
 from rekal.config import HELP, Config
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,10 +11,10 @@ import pytest
 
 from rekal.errors import StoreDamaged, StoreError, StoreUnwritable
 from rekal.index import build
+from rekal.index.freshness import position_of
 from rekal.index.reader import open_index
-from rekal.index.standing import position_of
 from rekal.model import Rewrite, Session, Tombstone
-from rekal.store.connect import Connection, connect
+from rekal.store.database import Connection, connect
 from rekal.store.ledger import Ledger, open_ledger
 from tests.index.ledgers import START, Store, calls, checkpoint, session
 

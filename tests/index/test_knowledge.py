@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from rekal.git import Repo, find_repo
 from rekal.index.build import update
+from rekal.index.freshness import head_tree
 from rekal.index.knowledge import Known, is_current, knowledge_part, read_blobs, search_knowledge
 from rekal.index.prose import LONGEST, Passage, is_prose, passages
 from rekal.index.reader import open_index
-from rekal.index.standing import head_tree
 from rekal.index.text import query_tokens
 from rekal.store.ledger import open_ledger
 from tests.conftest import git

@@ -17,7 +17,7 @@ from rekal.index.filters import Filters
 from rekal.index.reader import Ints, open_index
 from rekal.index.text import query_tokens, tokens
 from rekal.index.writer import Doc, Writer, remove_docs
-from rekal.store.connect import connect
+from rekal.store.database import connect
 from tests.index.ledgers import START, Store, answer, calls, checkpoint, session
 
 # Each planted turn with a question that names it, among near misses.

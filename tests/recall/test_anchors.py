@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
-from rekal.recall.anchors import names, reach
 from rekal.recall.answer import Answer, Pin
-from rekal.recall.ask import Options, recall
+from rekal.recall.mentions import names, reach
 from rekal.recall.question import understand
+from rekal.recall.recall import Options, recall
 from tests.index.ledgers import Store, calls, checkpoint, session
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # sessions are of 1 March and days after it

@@ -10,10 +10,10 @@ import pytest
 
 from rekal.index.bm25 import bm25
 from rekal.index.reader import IndexReader, open_index
-from rekal.recall.arms import gather
-from rekal.recall.evidence import Found, coverage, presence, rank_sessions, rank_turns
 from rekal.recall.gate import cut, judge, weights
 from rekal.recall.question import understand
+from rekal.recall.scores import Found, coverage, presence, rank_sessions, rank_turns
+from rekal.recall.search import gather
 from tests.index.ledgers import Store, session
 
 QUEUE = session(

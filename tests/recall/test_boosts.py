@@ -11,8 +11,8 @@ import pytest
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import open_index
 from rekal.recall.answer import Answer
-from rekal.recall.ask import Options, recall
 from rekal.recall.boosts import OPENED
+from rekal.recall.recall import Options, recall
 from rekal.store.ledger import open_ledger
 from tests.index.ledgers import START, Store, session
 

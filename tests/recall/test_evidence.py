@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.recall.evidence import (
+from rekal.recall.scores import (
     PRESENCE,
     PRESENCE_LEXICAL,
     Found,

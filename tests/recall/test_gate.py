@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rekal.recall.evidence import PRESENCE, PRESENCE_LEXICAL
+from rekal.recall.claims import OWNERSHIP, RELEVANCE
 from rekal.recall.gate import Attention, Gate, Logistic, cut, judge, weights
-from rekal.recall.ownership import OWNERSHIP, RELEVANCE
+from rekal.recall.scores import PRESENCE, PRESENCE_LEXICAL
 from tests.recall.test_ownership import ask
 from tests.recall.test_sentences import ADA, GRACE
 

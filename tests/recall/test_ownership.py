@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rekal.index.text import query_tokens
+from rekal.recall.claims import OWNERSHIP, RELEVANCE, Claims, anchored, claims
 from rekal.recall.gate import Attention
-from rekal.recall.ownership import OWNERSHIP, RELEVANCE, Claims, anchored, claims
 from tests.recall.test_sentences import ADA, GRACE, TALK, sentences
 
 PLAIN = Attention(

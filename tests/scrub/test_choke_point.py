@@ -202,4 +202,4 @@ def test_sessions_are_made_nowhere_else() -> None:
                 if called == "Session":
                     made_in.add(file.relative_to(package).parts[0])
     assert "scrub" in made_in
-    assert made_in <= {"scrub", "transport"}
+    assert made_in <= {"scrub", "wire"}

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
-from rekal.store.connect import connect, translate, translated
+from rekal.store.database import connect, translate, translated
 
 PATH = Path("/corrupt extension/no space left/data.db")
 

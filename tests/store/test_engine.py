@@ -11,7 +11,7 @@ from types import ModuleType
 import duckdb
 import pytest
 
-from rekal.store import engine
+from rekal.store import database
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,24 +22,24 @@ def test_what_is_used_is_what_is_asked_for() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "duckdb":
                 used.add(node.attr)
-    assert used == set(engine.USED)
+    assert used == set(database.USED)
 
 
-@pytest.mark.parametrize("name", engine.USED)
+@pytest.mark.parametrize("name", database.USED)
 def test_both_names_lead_to_the_same_objects(name: str) -> None:
-    assert getattr(engine.load(), name) is getattr(duckdb, name)
+    assert getattr(database.load(), name) is getattr(duckdb, name)
 
 
 def test_a_version_without_the_compiled_module_is_loaded_whole() -> None:
-    assert engine.load(compiled="_no_such_module") is duckdb
+    assert database.load(compiled="_no_such_module") is duckdb
 
 
 def test_a_compiled_module_that_lacks_something_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = ModuleType("_lacking")
-    for name in engine.USED[1:]:
+    for name in database.USED[1:]:
         setattr(lacking, name, object())
     monkeypatch.setitem(sys.modules, "_lacking", lacking)
-    assert engine.load(compiled="_lacking") is duckdb
+    assert database.load(compiled="_lacking") is duckdb
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -52,8 +52,8 @@ if {whole}:
     sys.modules["_duckdb"] = None  # from here on it cannot be imported by this name
 from pathlib import Path
 from rekal.errors import StoreDamaged, UsageError
-from rekal.store.connect import connect
-from rekal.store.select import select
+from rekal.store.database import connect
+from rekal.store.user_query import select
 path = Path(sys.argv[1]) / "a.db"
 con = connect(path, read_only=False)
 con.execute("CREATE TABLE t (a INTEGER, b VARCHAR)")

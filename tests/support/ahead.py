@@ -11,12 +11,12 @@ import signal
 import sys
 from typing import Any
 
-from rekal.capture import ahead, sweep
+from rekal.capture import parallel, read_sources
 from rekal.cli.main import run
 
 _WHO, _KILL_AT, _PARENT = sys.argv[1], int(sys.argv[2]), os.getpid()
 _started = _killed = 0
-_fork, _waitpid, _read = os.fork, os.waitpid, sweep.read
+_fork, _waitpid, _read = os.fork, os.waitpid, read_sources.read
 
 
 def _counted_fork() -> int:
@@ -32,9 +32,9 @@ def _counted_end(pid: int, options: int) -> tuple[int, int]:
     return ended
 
 
-def _read_or_kill(job: Any, adapter: Any, source: Any, state: Any) -> sweep.Reading:
+def _read_or_kill(job: Any, adapter: Any, source: Any, state: Any) -> read_sources.Reading:
     if os.getpid() != _PARENT and _WHO != "nobody":
-        files = [one.key for _, one in sweep.changed(job, {}) if one.key == str(one.path)]
+        files = [one.key for _, one in read_sources.changed(job, {}) if one.key == str(one.path)]
         if files.index(source.key) == _KILL_AT:
             os.kill(_PARENT if _WHO == "parent" else os.getpid(), signal.SIGKILL)
     return _read(job, adapter, source, state)
@@ -43,10 +43,10 @@ def _read_or_kill(job: Any, adapter: Any, source: Any, state: Any) -> sweep.Read
 def main() -> int:
     """Run the verb in ``argv``."""
     for room, name, value in (
-        (ahead, "LEAST", 0),
-        (ahead, "_processors", lambda: 4),
-        (sweep, "BATCH_BYTES", 2000),
-        (sweep, "read", _read_or_kill),
+        (parallel, "LEAST", 0),
+        (parallel, "_processors", lambda: 4),
+        (read_sources, "BATCH_BYTES", 2000),
+        (read_sources, "read", _read_or_kill),
         (os, "fork", _counted_fork),
         (os, "waitpid", _counted_end),
     ):

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rekal.capture import sweep
+from rekal.capture import read_sources
 from rekal.cli.main import run
-from rekal.store.engine import duckdb
+from rekal.store.database import duckdb
 
 _steps = itertools.count(1)
 _last = 0
@@ -62,7 +62,7 @@ def main() -> int:
     setattr(duckdb, "connect", lambda *args, **named: _Connection(connect(*args, **named)))  # noqa: B010
     for name in ("replace", "unlink", "rename"):
         setattr(os, name, _stepping(getattr(os, name)))
-    setattr(sweep, "BATCH_BYTES", 2000)  # noqa: B010 - several transactions, from transcripts of a few lines
+    setattr(read_sources, "BATCH_BYTES", 2000)  # noqa: B010 - several transactions, from transcripts of a few lines
     code = run(sys.argv[2:])
     if not _kill_at:
         sys.stderr.write(f"{_last}\n")

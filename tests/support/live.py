@@ -15,7 +15,7 @@ from typing import Any
 
 from rekal.errors import StoreBusy, StoreError
 from rekal.git import find_repo
-from rekal.index.standing import position_of
+from rekal.index.freshness import position_of
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive

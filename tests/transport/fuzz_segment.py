@@ -12,9 +12,9 @@ import random
 import sys
 from collections.abc import Callable
 
-from rekal.transport.frames import HEADER, Packer, read_frames
-from rekal.transport.limits import MAX_SEGMENT, Tally
-from rekal.transport.segment import decode, encode
+from rekal.wire.frames import HEADER, Packer, read_frames
+from rekal.wire.limits import MAX_SEGMENT, Tally
+from rekal.wire.segment import decode, encode
 from tests.transport import wire_records as wire
 
 _SPECIAL = bytes.fromhex("00017f8081909ca0bfc0c1c2c4c6c7cacfd3d9dcdddedfe0ff")

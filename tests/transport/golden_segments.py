@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.transport.frames import HEADER, Packer, read_frames
-from rekal.transport.limits import Tally
-from rekal.transport.segment import REWRITE, encode
+from rekal.wire.frames import HEADER, Packer, read_frames
+from rekal.wire.limits import Tally
+from rekal.wire.segment import REWRITE, encode
 from tests.transport import wire_records as wire
 
 GOLDEN = Path(__file__).with_name("golden")

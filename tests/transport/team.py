@@ -15,10 +15,10 @@ from rekal.git import Repo, find_repo
 from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRange, ToolCall, Turn
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
+from rekal.transport.import_queue import Budget
 from rekal.transport.receive import Received, receive
 from rekal.transport.refs import OwnRef, clone_id, own_ref, publish, refspec, slug
-from rekal.transport.segment import Record, encode
-from rekal.transport.sink import Budget
+from rekal.wire.segment import Record, encode
 from tests.conftest import git
 
 START = datetime(2026, 2, 3, 9, tzinfo=UTC)

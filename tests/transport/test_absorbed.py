@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rekal.git import find_repo
-from rekal.transport.absorbed import absorbed, read_change
-from rekal.transport.merged import Mainline, Why, judge
+from rekal.transport.mainline import Mainline, Why, judge
+from rekal.transport.squash import absorbed, read_change
 from tests.conftest import git
 from tests.transport.test_merged import _at, _commit
 

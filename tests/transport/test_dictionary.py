@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from rekal.transport.frames import LEVEL, dictionary, read_frames
-from rekal.transport.limits import Tally
-from rekal.transport.segment import encode
+from rekal.wire.frames import LEVEL, dictionary, read_frames
+from rekal.wire.limits import Tally
+from rekal.wire.segment import encode
 from tests.transport import wire_records as wire
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,9 +12,9 @@ import pytest
 
 from rekal.model import MemoryEvent, Session
 from rekal.store import spool
-from rekal.store.columns import insert
 from rekal.store.ledger import open_ledger
-from rekal.transport.segment import decode
+from rekal.store.rows import insert
+from rekal.wire.segment import decode
 from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.support.app import Rekal
@@ -39,7 +39,7 @@ def say(rekal: Rekal, name: str, *said: str, file: str | None = None, minutes: i
 
 @pytest.fixture(autouse=True)
 def _no_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rekal.cli.recall.start_worker", lambda app: None)
+    monkeypatch.setattr("rekal.cli.verbs.recall.start_worker", lambda app: None)
 
 
 def saved(rekal: Rekal, name: str, *said: str, minutes: int = 0) -> None:
@@ -303,7 +303,7 @@ def test_a_teammates_session_is_forgotten_here_only_and_does_not_return(tmp_path
     session: Session = talk("mara", "plan", "Write it", SECRET)
     mara.publish(session, talk("mara", "kept"))
     noor.receive()
-    from rekal.transport.forget import Place, Request, forget
+    from rekal.forget.forget import Place, Request, forget
 
     forgot = forget(Place(noor.layout, noor.repo, "rekal"), Request((session.id,)))
     assert forgot.others == (mara.origin,)

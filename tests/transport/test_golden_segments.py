@@ -6,8 +6,8 @@ import pytest
 import zstandard
 
 from rekal.model import Rewrite
-from rekal.transport.limits import Reason, Skip
-from rekal.transport.segment import decode
+from rekal.wire.limits import Reason, Skip
+from rekal.wire.segment import decode
 from tests.transport import wire_records as wire
 from tests.transport.golden_segments import EARLIER, GOLDEN, SEGMENTS, documented, example
 

@@ -9,7 +9,7 @@ import pytest
 from rekal import ids
 from rekal.git import Repo, find_repo
 from rekal.model import Checkpoint
-from rekal.transport.merged import Mainline, Why, find_mainline, judge
+from rekal.transport.mainline import Mainline, Why, find_mainline, judge
 from tests.conftest import git
 
 EMAIL = "person@example.com"

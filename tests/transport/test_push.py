@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.transport.segment import decode
+from rekal.wire.segment import decode
 from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.support.app import Rekal

@@ -11,7 +11,7 @@ from rekal import ids
 from rekal.model import LOCAL, Rewrite, SessionRange, Tombstone
 from rekal.store.ledger import open_ledger
 from rekal.transport.refs import publish
-from rekal.transport.segment import Record, encode
+from rekal.wire.segment import Record, encode
 from tests.conftest import git
 from tests.transport.team import Clone, at, bare, commit_of, stamped, talk
 
@@ -99,7 +99,7 @@ def test_the_order_of_segments_makes_no_difference(tmp_path: Path, remote: Path,
     mara.push()
     whole, pieces = Clone(tmp_path / "whole", remote, "w"), Clone(tmp_path / "pieces", remote, "p")
     whole.receive()
-    from rekal.transport.sink import Budget
+    from rekal.transport.import_queue import Budget
 
     pieces.receive(Budget(batch=1))
     assert whole.holds() == pieces.holds()
@@ -107,8 +107,8 @@ def test_the_order_of_segments_makes_no_difference(tmp_path: Path, remote: Path,
 
 
 def test_turns_read_before_their_session_are_not_lost(mara: Clone, noor: Clone) -> None:
-    from rekal.transport.parts import SessionPart
-    from rekal.transport.sink import Budget
+    from rekal.transport.import_queue import Budget
+    from rekal.wire.session_parts import SessionPart
 
     sessions = [talk("mara", f"s{i}") for i in range(6)]
     records: list[Record] = [

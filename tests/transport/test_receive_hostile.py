@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from rekal.git import Repo
 from rekal.store.ledger import open_ledger
-from rekal.transport.frames import HEADER, Packer
-from rekal.transport.limits import MAX_FRAMES, MAX_SEGMENT
+from rekal.transport.import_queue import Budget
 from rekal.transport.receive import receive
-from rekal.transport.segment import Segment, encode, segment_name
-from rekal.transport.sink import Budget
+from rekal.wire.frames import HEADER, Packer
+from rekal.wire.limits import MAX_FRAMES, MAX_SEGMENT
+from rekal.wire.segment import Segment, encode, segment_name
 from tests.conftest import git
 from tests.transport.team import Clone, bare, format_text, stamped, talk
 

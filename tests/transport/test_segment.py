@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from rekal import ids
 from rekal.model import Edit, FileChange, Session, ToolCall, Turn
-from rekal.transport import limits, segment
-from rekal.transport.limits import Reason, Tally
-from rekal.transport.parts import SessionPart, wire_hash
-from rekal.transport.segment import Record, decode, encode
+from rekal.wire import limits, segment
+from rekal.wire.limits import Reason, Tally
+from rekal.wire.segment import Record, decode, encode
+from rekal.wire.session_parts import SessionPart, wire_hash
 from tests.transport import wire_records as wire
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789+/ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -16,22 +16,11 @@ from hypothesis import strategies as st
 
 from rekal.errors import RekalError
 from rekal.model import Turn
-from rekal.transport import bundle, frames, limits
-from rekal.transport.frames import HEADER, Packer, varint
-from rekal.transport.limits import Reason, Report
-from rekal.transport.parts import SessionPart, pack_parts
-from rekal.transport.segment import (
-    BUNDLE,
-    CHECKPOINT,
-    EVENT,
-    FRAGMENT,
-    REWRITE,
-    TOMBSTONE,
-    TURNS,
-    Record,
-    decode,
-    encode,
-)
+from rekal.wire import bundle, frames, limits
+from rekal.wire.frames import HEADER, Packer, varint
+from rekal.wire.limits import Reason, Report
+from rekal.wire.segment import BUNDLE, CHECKPOINT, EVENT, FRAGMENT, REWRITE, TOMBSTONE, TURNS, Record, decode, encode
+from rekal.wire.session_parts import SessionPart, pack_parts
 from tests.transport import wire_records as wire
 
 (SEGMENT,) = encode(wire.COMMIT, together=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rekal.model import Tombstone
-from rekal.transport import news
+from rekal.transport import fetch_stamp
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.transport.team import Clone, at, commit_of, talk
@@ -38,7 +38,7 @@ def mara(tmp_path: Path, remote: Path) -> Clone:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows with every start of the worker by a recall."""
     starts: list[str] = []
-    monkeypatch.setattr("rekal.cli.recall.start_worker", lambda app: starts.append("worker"))
+    monkeypatch.setattr("rekal.cli.verbs.recall.start_worker", lambda app: starts.append("worker"))
     return starts
 
 
@@ -71,7 +71,7 @@ def test_the_worker_imports_after_a_fetch_and_only_then(
     git(rekal.root, "fetch", "-q")
     assert rekal("_worker").code == 0
     assert shown(rekal) == [mara.origin]
-    monkeypatch.setattr("rekal.cli.worker.import_arrived", lambda app: pytest.fail("nothing was fetched"))
+    monkeypatch.setattr("rekal.cli.verbs.worker.import_arrived", lambda app: pytest.fail("nothing was fetched"))
     assert rekal("_worker").code == 0
 
 
@@ -98,16 +98,16 @@ def test_without_sharing_a_question_starts_nothing(rekal: Rekal, started: list[s
 
 def test_the_stamp_follows_every_way_a_ref_changes_and_costs_little(rekal: Rekal, mara: Clone) -> None:
     common = rekal.root / ".git"
-    seen = [news.stamp(common)]
+    seen = [fetch_stamp.stamp(common)]
     git(rekal.root, "fetch", "-q")
-    seen.append(news.stamp(common))
+    seen.append(fetch_stamp.stamp(common))
     mara.publish(talk("mara", "more"))
     git(rekal.root, "fetch", "-q")
-    seen.append(news.stamp(common))
+    seen.append(fetch_stamp.stamp(common))
     git(rekal.root, "pack-refs", "--all")
-    seen.append(news.stamp(common))
+    seen.append(fetch_stamp.stamp(common))
     assert len(set(seen)) == 4
-    assert news.stamp(common) == seen[-1]
+    assert fetch_stamp.stamp(common) == seen[-1]
     for number in range(100):
         (common / "refs" / "rekal-remote" / "origin" / f"teammate-{number}").mkdir(parents=True)
     best = min(_timed(common) for _ in range(20))
@@ -116,7 +116,7 @@ def test_the_stamp_follows_every_way_a_ref_changes_and_costs_little(rekal: Rekal
 
 def _timed(common: Path) -> float:
     before = time.process_time()
-    news.stamp(common)
+    fetch_stamp.stamp(common)
     return time.process_time() - before
 
 

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from rekal import ids
 from rekal.config import Transport
+from rekal.forget.forget import Place, Request, forget
+from rekal.forget.own_ref import replace_on
 from rekal.model import Checkpoint, FileChange, Session, SessionRange
 from rekal.scrub import Rules, Scrubber
 from rekal.store.ledger import open_ledger
 from rekal.transport import push as pushing
-from rekal.transport.arriving import BAD
-from rekal.transport.erase import replace_on
-from rekal.transport.forget import Place, Request, forget
-from rekal.transport.segment import Reader
+from rekal.transport.arrivals import BAD
 from rekal.transport.tree import contents, listing, readable
+from rekal.wire.segment import Reader
 from tests.conftest import git
 from tests.transport.team import Clone, at, bare, talk
 

@@ -9,12 +9,12 @@ import pytest
 from rekal.git import Repo, find_repo
 from rekal.model import Author
 from rekal.transport import tree
-from rekal.transport.arriving import Ref, owner_of
-from rekal.transport.frames import HEADER
+from rekal.transport.arrivals import Ref, owner_of
 from rekal.transport.receive import receive
 from rekal.transport.refs import OwnRef, own_ref, publish, tip_of
-from rekal.transport.segment import Segment, segment_name
 from rekal.transport.tree import listing
+from rekal.wire.frames import HEADER
+from rekal.wire.segment import Segment, segment_name
 from tests.conftest import git
 from tests.transport.team import Clone, bare, talk
 

@@ -10,8 +10,8 @@ from benchmarks.bench_writers import Writer, interleave, payload, size, team
 from rekal.git import find_repo
 from rekal.store.ledger import open_ledger
 from rekal.transport.receive import receive
-from rekal.transport.segment import decode
 from rekal.transport.tree import contents, listing, readable
+from rekal.wire.segment import decode
 from tests.conftest import git
 
 

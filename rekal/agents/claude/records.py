@@ -1,0 +1,233 @@
+"""From Claude Code's records to conversations: one pass, each record seen once, in file order.
+
+A turn is known by the uuid of the record that begins it, which every copy of the history repeats. The lines of one
+message are merged into its turn, but never across the point up to which an earlier reading had come: all that was said
+before it is stored, and what arrived since is a turn of its own. So no text is lost and none is stored twice, wherever
+the readings part the file; records before that point are read again only for the calls that waited in them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from rekal.agents.claude.calls import Call
+from rekal.agents.claude.conversation import MessageKey, Spoken, Thread, Titles, string
+from rekal.agents.claude.text import (
+    PLAN_OPENING,
+    SUMMARY_OPENING,
+    said_by_agent,
+    spoken_content,
+    texts,
+    without_injected,
+)
+from rekal.agents.formats.jsonl import Record, clean
+from rekal.agents.formats.timestamps import parse_time
+from rekal.ids import content_hash
+from rekal.model import Role
+
+_CHAIN = ("user", "assistant", "attachment", "system", "progress")
+_SIDE = frozenset({
+    "file-history-snapshot", "file-history-delta", "permission-mode", "mode", "last-prompt", "pr-link",
+    "bridge-session", "agent-name", "agent-setting", "frame-link", "started", "result", "atis-latch",
+    "model_refusal_fallback", "worktree-state", "relocated", "summary", "ai-title", "custom-title",
+})  # fmt: skip
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """One record with what everything said in it shares."""
+
+    thread: Thread
+    record: Record
+    offset: int
+    uuid: str | None
+    at: datetime | None
+
+
+class Conversation:
+    """Takes a file's records one by one; afterwards :meth:`threads` hold what was said.
+
+    ``seen`` is the byte up to which an earlier reading had come. ``orphaned`` says that a sub-agent's record was met
+    whose beginning lies before this reading.
+    """
+
+    def __init__(self, main: Thread, seen: int) -> None:
+        self.main = main
+        self.titles = Titles()
+        self.drift: Counter[str] = Counter()
+        self.uuids: set[str] = set()
+        self.first_session_id: str | None = None
+        self.taken = 0
+        self.orphaned = False
+        self._seen = seen
+        self._inline: dict[str, Thread] = {}
+        self._thread_of: dict[str, Thread] = {}
+        self._queued: Counter[str] = Counter()
+        self._spare_ids: Counter[str] = Counter()
+        self._dispatched: dict[str, tuple[str | None, str | None]] = {}
+
+    def threads(self) -> list[Thread]:
+        return [self.main, *self._inline.values()]
+
+    def take(self, offset: int, record: Record) -> None:
+        """Take one record whose line starts at byte ``offset`` of the file."""
+        exported = record.get("loglines")
+        if isinstance(exported, list):
+            for line in exported:
+                if isinstance(line, dict):
+                    self.take(offset, line)
+            return
+        uuid = string(record.get("uuid"))
+        if uuid in self.uuids:
+            return
+        if uuid:
+            self.uuids.add(uuid)
+        self.taken += 1
+        self.first_session_id = self.first_session_id or string(record.get("sessionId"))
+        kind = record.get("type")
+        if kind in _CHAIN:
+            self._chain_record(offset, record, uuid)
+        elif kind == "queue-operation":
+            entry = _Entry(self.main, record, offset, None, parse_time(record.get("timestamp")))
+            if record.get("operation") == "enqueue":
+                self._steer(entry, record.get("content"), queue=True)
+        elif isinstance(kind, str) and kind in _SIDE:
+            self.titles.note(record)
+        else:
+            self.drift[clean(kind)[:64] if isinstance(kind, str) else ""] += 1
+
+    def _chain_record(self, offset: int, record: Record, uuid: str | None) -> None:
+        thread = self._thread(record, uuid)
+        entry = _Entry(thread, record, offset, uuid, parse_time(record.get("timestamp")))
+        thread.note(record, entry.at)
+        message = record.get("message")
+        attachment = record.get("attachment")
+        if record["type"] == "attachment" and isinstance(attachment, dict):
+            self._attachment(entry, attachment)
+        elif record["type"] == "assistant" and isinstance(message, dict):
+            self._assistant(entry, message)
+        elif record["type"] == "user" and isinstance(message, dict):
+            self._user(entry, message.get("content"))
+
+    def _thread(self, record: Record, uuid: str | None) -> Thread:
+        """The conversation a record belongs to: the oldest clients wrote sub-agents into the parent's own file."""
+        if self.main.actor == "agent" or record.get("isSidechain") is not True:
+            return self.main
+        parent, agent_id = string(record.get("parentUuid")), string(record.get("agentId"))
+        thread = self._inline.get(agent_id) if agent_id else self._thread_of.get(parent or "")
+        if thread is None:
+            self.orphaned = self.orphaned or (parent is not None and parent not in self.uuids)
+            key = agent_id or uuid or f"sidechain-{len(self._inline)}"
+            thread = self._inline.setdefault(key, Thread(f"{self.main.native_id}/{key}", "agent", self.main.native_id))
+            message = record.get("message")
+            prompt = "\n".join(texts(message.get("content"))) if isinstance(message, dict) else ""
+            dispatched = self._dispatched.get(prompt.strip(), (None, None))
+            thread.agent_type, thread.description = dispatched
+        if uuid:
+            self._thread_of[uuid] = thread
+        return thread
+
+    def _say(
+        self, entry: _Entry, role: Role, text: str, model: str | None = None, message: MessageKey | None = None
+    ) -> None:
+        turns = entry.thread.turns
+        if entry.offset < self._seen:
+            return
+        if turns and message is not None and turns[-1].message == message:
+            turns[-1].parts.append(text)
+            return
+        native_id = entry.uuid or self._spare_id(entry.offset, text)
+        shared = entry.uuid is not None
+        turns.append(Spoken(role, [text], native_id, shared, entry.at, model, message))
+
+    def _spare_id(self, offset: int, text: str) -> str:
+        """An id for what has none: its place in this file and its content, counted for records glued together."""
+        spare = f"@{offset}:{content_hash(text)[:16]}"
+        self._spare_ids[spare] += 1
+        nth = self._spare_ids[spare]
+        return spare if nth == 1 else f"{spare}.{nth}"
+
+    def _assistant(self, entry: _Entry, message: Record) -> None:
+        model = string(message.get("model"))
+        if model == "<synthetic>" or entry.record.get("isApiErrorMessage") is True:
+            return
+        message_id = string(message.get("id"))
+        key = (message_id, string(entry.record.get("requestId"))) if message_id else None
+        content = message.get("content")
+        if text := said_by_agent(content):
+            self._say(entry, "assistant", text, model, key)
+        for index, block in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(block, dict) and block.get("type") == "tool_use":
+                self._call(entry, block, index)
+
+    def _call(self, entry: _Entry, block: Record, index: int) -> None:
+        given, tool_id = block.get("input"), string(block.get("id"))
+        call = Call(
+            tool=string(block.get("name")) or "unknown",
+            input=given if isinstance(given, dict) else {},
+            offset=entry.offset,
+            order=self.taken,
+            turn=len(entry.thread.turns) - 1,
+            native_id=tool_id or f"{entry.uuid or f'@{entry.offset}'}:{index}",
+            shared=bool(tool_id or entry.uuid),
+            cwd=string(entry.record.get("cwd")),
+            occurred_at=entry.at,
+            answered=tool_id is None,  # nothing can ever name it
+        )
+        entry.thread.calls.append(call)
+        if tool_id:
+            entry.thread.waiting.setdefault(tool_id, deque()).append(call)
+        if dispatched := call.dispatched():
+            self._dispatched[dispatched[0].strip()] = dispatched[1:]
+
+    def _user(self, entry: _Entry, content: Any) -> None:
+        record = entry.record
+        blocks = content if isinstance(content, list) else []
+        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        for block in results:
+            entry.thread.answer(block, record.get("toolUseResult") if len(results) == 1 else None)
+        if results or record.get("isMeta") is True or record.get("sourceToolUseID") or _by_machine(record):
+            return
+        whole = without_injected("\n".join(texts(content))).strip()
+        if record.get("isCompactSummary") is True or whole.startswith(SUMMARY_OPENING):
+            if whole:
+                self._say(entry, "summary", whole)
+        elif whole.startswith(PLAN_OPENING):
+            # Accepting a plan makes the client type it: the words are the agent's.
+            self._say(entry, "assistant", whole)
+        elif (text := spoken_content(content)) and not self._was_queued(text):
+            self._say(entry, "human", text)
+            entry.thread.last_human = self.taken
+
+    def _was_queued(self, text: str) -> bool:
+        """Whether this prompt was already heard as steering, when it was typed into the queue."""
+        if self._queued[text] <= 0:
+            return False
+        self._queued[text] -= 1
+        return True
+
+    def _attachment(self, entry: _Entry, attachment: Record) -> None:
+        prompted = attachment.get("commandMode") in (None, "prompt") and attachment.get("isMeta") is not True
+        if attachment.get("type") == "queued_command" and prompted and not _by_machine(attachment):
+            self._steer(entry, attachment.get("prompt"), queue=False)
+
+    def _steer(self, entry: _Entry, content: Any, *, queue: bool) -> None:
+        """What was typed while the agent worked. It is recorded when queued and again when handed over, so it is
+        known by its words."""
+        text = spoken_content(content)
+        if not text:
+            return
+        heard = text in self._queued
+        self._queued[text] += queue or not heard
+        if not heard and entry.offset >= self._seen:
+            native_id = f"steering:{content_hash(text)}"
+            entry.thread.turns.append(Spoken("steering", [text], native_id, False, entry.at))
+
+
+def _by_machine(record: Record) -> bool:
+    origin = record.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return kind == "task-notification" or record.get("promptSource") == "system"

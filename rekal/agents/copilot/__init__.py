@@ -1,0 +1,1 @@
+"""The adapters of Copilot: its command line and its panel in VS Code."""

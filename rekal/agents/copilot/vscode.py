@@ -1,0 +1,145 @@
+"""Copilot Chat in VS Code: ``chatSessions`` of every workspace, and the extension's transcripts beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.copilot.chat import KINDS, replay, transcript, uri_path
+from rekal.agents.copilot.cli import NAME, parse_events
+from rekal.agents.formats.json_fields import load_object, objects, read_object, text
+from rekal.agents.formats.jsonl import Reader
+from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.repo_paths import concerns
+from rekal.errors import SourceError
+
+_PRODUCTS = ("Code", "Code - Insiders", "VSCodium")
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server")
+_TRANSCRIPTS = ("GitHub.copilot-chat", "transcripts")
+_STATE = pattern(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,(?=.*"(?:requests|responderUsername|sessionId)"\s*:)', re.DOTALL)
+_LOG = pattern(rb'^\{"kind"\s*:\s*(?:0\s*,\s*"v"\s*:\s*\{|[123]\s*,\s*"k"\s*:\s*\[)')
+_FOLDER = pattern(r'"(path|uri)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
+
+class CopilotChat:
+    """Reads the chat sessions of VS Code; see :class:`rekal.agents.base.Adapter`."""
+
+    name = NAME
+
+    def discover(self, where: Where) -> Iterator[Source]:
+        """Yield the sessions of the workspaces that lie inside ``where.roots`` or above."""
+        for storage in _storages(where):
+            if any(concerns(folder, where.roots) for folder in _folders(storage / "workspace.json")):
+                for path in _sessions(storage):
+                    try:
+                        stat = path.stat()
+                    except OSError:
+                        continue
+                    yield Source(self.name, str(path), path, stat.st_size, stat.st_mtime_ns)
+
+    def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
+        """Read one session: a chat session whole, a transcript from its last prompt on."""
+        path = source.path
+        if path.parent.name == _TRANSCRIPTS[-1]:
+            folders = _folders(path.parents[2] / "workspace.json")
+            return parse_events(path, path.stem, resume, None, folders)
+        folders = _folders(path.parents[1] / "workspace.json")
+        if path.suffix == ".jsonl":
+            return _parse_log(path, folders)
+        state = read_object(path)
+        if not isinstance(state.get("requests"), list):
+            raise SourceError(f"{path} holds no chat session")
+        return Parsed(transcripts=(transcript(self.name, state, path.stem, folders),))
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether ``head`` starts a chat session, as a state or as a log of changes."""
+        head = head.removeprefix(b"\xef\xbb\xbf")
+        return _LOG.match(head) is not None or _STATE.match(head) is not None
+
+
+def _parse_log(path: Path, folders: tuple[str, ...]) -> Parsed:
+    reader = Reader(path)
+    entries = [entry for _, entry in reader]
+    drift = Counter(f"kind {entry.get('kind')}"[:60] for entry in entries if entry.get("kind") not in KINDS)
+    if len(entries) == drift.total() and (entries or reader.skipped_bytes):
+        raise SourceError(f"{path} holds no chat session")
+    found = transcript(NAME, replay(entries), path.stem, folders)
+    return Parsed(transcripts=(found,), skipped_bytes=reader.skipped_bytes, drift=dict(drift))
+
+
+def _storages(where: Where) -> Iterator[Path]:
+    """The folder of every workspace that VS Code, or a relative of it, has ever opened."""
+    for user in _users(where):
+        for base in (user, *_children(user / "profiles")):
+            yield from _children(base / "workspaceStorage")
+
+
+def _users(where: Where) -> Iterator[Path]:
+    if where.platform == "darwin":
+        base = where.home / "Library" / "Application Support"
+    elif where.platform == "win32":
+        base = Path(where.env.get("APPDATA") or where.home / "AppData" / "Roaming")
+    else:
+        base = Path(where.env.get("XDG_CONFIG_HOME") or where.home / ".config")
+    for product in _PRODUCTS:
+        yield base / product / "User"
+    for server in _SERVERS:
+        yield where.home / server / "data" / "User"
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as listing:
+            return sorted(Path(entry.path) for entry in listing)
+    except OSError:
+        return []
+
+
+def _sessions(storage: Path) -> Iterator[Path]:
+    """A session once: its log where there is one, then its state, then what the extension wrote."""
+    found: dict[str, Path] = {}
+    for path in _children(storage / "chatSessions"):
+        if path.suffix == ".jsonl" or (path.suffix == ".json" and path.stem not in found):
+            found[path.stem] = path
+    for path in _children(storage.joinpath(*_TRANSCRIPTS)):
+        if path.suffix == ".jsonl":
+            found.setdefault(path.stem, path)
+    yield from found.values()
+
+
+def _folders(workspace: Path) -> tuple[str, ...]:
+    """The folders a workspace consists of, from its ``workspace.json``."""
+    try:
+        known = load_object(workspace.read_bytes())
+    except OSError:
+        return ()
+    if (folder := uri_path(text(known, "folder"))) is not None:
+        return (folder,)
+    listed = uri_path(text(known, "workspace"))
+    return tuple(_listed_folders(Path(listed))) if listed is not None else ()
+
+
+def _listed_folders(path: Path) -> Iterator[str]:
+    """The folders of a ``.code-workspace`` file, whose JSON may have comments."""
+    try:
+        raw = path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return
+    document = load_object(raw)
+    if document is not None:
+        named = [(key, text(item, key)) for item in objects(document, "folders") for key in ("path", "uri")]
+    else:
+        named = [(found[1], found[2]) for found in _FOLDER.finditer(raw)]
+    for key, value in named:
+        if value is None:
+            continue
+        folder = uri_path(value) if key == "uri" else os.path.normpath(path.parent / value)
+        if folder is not None:
+            yield folder
+
+
+ADAPTER = CopilotChat()

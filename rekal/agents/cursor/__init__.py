@@ -1,0 +1,1 @@
+"""The adapter of Cursor: its command line, its editor and its transcripts."""

@@ -1,0 +1,1 @@
+"""Readers of formats that several agents share: JSON lines, SQLite, patches, times, paths."""

@@ -1,0 +1,88 @@
+"""Reach into decoded JSON whose shape nobody promises: a field of another type reads as an absent one."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rekal.agents.base import refused
+from rekal.agents.formats.jsonl import Record, clean_tree
+from rekal.errors import SourceError
+
+
+def load_object(raw: object) -> Record | None:
+    """The JSON object that ``raw`` holds, its strings clean; None when it holds none."""
+    if not isinstance(raw, str | bytes):
+        return None
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        value = _load_odd(raw)
+    return value if isinstance(value, dict) else None
+
+
+def _load_odd(raw: str | bytes) -> Any:
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    try:
+        return clean_tree(json.loads(text.removeprefix("\ufeff").replace("\0", ""), strict=False))
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_object(path: Path) -> Record:
+    """The JSON object a file holds. Raises SourceError when it cannot be read or holds none."""
+    try:
+        value = load_object(path.read_bytes())
+    except OSError as error:
+        raise refused(path, error) from error
+    if value is None:
+        raise SourceError(f"{path} holds no JSON object")
+    return value
+
+
+def dig(value: object, *keys: str) -> Any:
+    """What lies under ``keys``, or None."""
+    for key in keys:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def mapping(value: object, *keys: str) -> Record:
+    """The object under ``keys``, or an empty one."""
+    found = dig(value, *keys)
+    return found if isinstance(found, dict) else {}
+
+
+def objects(value: object, *keys: str) -> list[Record]:
+    """The objects of the list under ``keys``; its other items are left out."""
+    found = dig(value, *keys)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def text(value: object, *keys: str) -> str | None:
+    """The string under ``keys``, or None when it is absent or blank."""
+    found = dig(value, *keys)
+    # Not strip(): it would copy a long text to learn that it has something in it.
+    return found if isinstance(found, str) and found and not found.isspace() else None
+
+
+def first_text(value: object, *names: str) -> str | None:
+    """The first of several fields that holds a string which is not blank."""
+    return next((found for name in names if (found := text(value, name)) is not None), None)
+
+
+def number(value: object, *keys: str) -> int | None:
+    """The number under ``keys`` as an integer that fits 64 bits, or None."""
+    found = dig(value, *keys)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    if isinstance(found, float) and not math.isfinite(found):
+        return None
+    whole = int(found)
+    return whole if -(1 << 63) <= whole < 1 << 63 else None

@@ -1,0 +1,1 @@
+"""The adapter of Gemini CLI."""

@@ -1,0 +1,1 @@
+"""The adapter of Kiro: its command line and its editor."""

@@ -1,0 +1,196 @@
+"""The Kiro IDE before 1.0: sessions whose answers lie in execution files, and the still older ``.chat`` files.
+
+A session's own file often says only ``On it.``; what the agent said and did is in the files of its executions, in a
+folder named by a hash of the workspace's path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rekal.agents.formats.json_fields import dig, first_text, load_object, mapping, number, objects, read_object, text
+from rekal.agents.formats.jsonl import Record, clean
+from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.timestamps import parse_time
+from rekal.agents.formats.tool_calls import described
+from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.kiro.text import is_classifier, model_name, title_name, typed
+from rekal.errors import SourceError
+from rekal.model import Outcome, RawCall, RawTurn, Transcript
+
+EXECUTIONS = "414d1636299d2b9e4ce7e17fb11f63e9"
+_HEAD = 4096
+_EXECUTION_ID = pattern(rb'"executionId"\s*:\s*"([^"]+)"')
+_PLACEHOLDERS = frozenset({"On it.", "..."})
+_STATES: dict[str, Outcome | None] = {
+    "success": "ok", "accepted": "ok", "completed": "ok", "error": "error", "failed": "error", "rejected": None,
+    "cancelled": None, "canceled": None, "aborted": None,
+}  # fmt: skip
+_OVER = frozenset({"succeed", "succeeded", "failed", "aborted", "cancelled", "canceled", "error"})
+
+
+def workspace_hash(path: str) -> str:
+    """Name of the folder that holds a workspace's executions."""
+    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def session_files(agent_folder: Path) -> Iterator[tuple[Path, str]]:
+    """Session files with their workspaces' directories, as the index beside them says."""
+    for index in sorted((agent_folder / "workspace-sessions").glob("*/sessions.json")):
+        for entry in _entries(index):
+            name, directory = text(entry, "sessionId"), text(entry, "workspaceDirectory")
+            if name is None or directory is None or Path(name).name != name or "\0" in name:
+                continue
+            file = index.with_name(f"{name}.json")
+            if file.is_file():
+                yield file, directory
+
+
+def _entries(index: Path) -> list[Record]:
+    try:
+        listed = index.read_bytes()
+    except OSError:
+        return []
+    # The index is a list; with an object around it the tolerant reader takes it.
+    return objects(load_object(b'{"entries":' + listed + b"}"), "entries")
+
+
+def execution_files(agent_folder: Path, directory: str) -> list[Path]:
+    """The execution files of one workspace."""
+    folder = agent_folder / workspace_hash(directory) / EXECUTIONS
+    return sorted(path for path in folder.glob("*") if path.is_file())
+
+
+def read_session(file: Path) -> tuple[Transcript, dict[str, int]]:
+    """Read one session with its executions. Raises SourceError when its own file cannot be read."""
+    session = read_object(file)
+    entry = _index_entry(file)
+    directory = text(session, "workspacePath") or text(entry, "workspaceDirectory")
+    history = objects(session, "history")
+    wanted = {name for item in history if (name := text(item, "executionId"))}
+    executions = _executions(execution_files(file.parents[2], directory) if directory else [], wanted)
+    told = _Told()
+    for place, item in enumerate(history):
+        told.item(item, place, executions)
+    transcript = Transcript(
+        agent="kiro",
+        native_id=text(session, "sessionId") or file.stem,
+        turns=tuple(told.draft.turns),
+        calls=tuple(told.draft.calls),
+        cwds=(directory,) if directory else (),
+        title=title_name(text(session, "title") or text(entry, "title")),
+        started_at=parse_time(entry.get("dateCreated") or session.get("dateCreated")),
+    )
+    return transcript, told.drift
+
+
+def _index_entry(file: Path) -> Record:
+    entries = _entries(file.with_name("sessions.json"))
+    return next((entry for entry in entries if text(entry, "sessionId") == file.stem), {})
+
+
+def _executions(files: Iterable[Path], wanted: set[str]) -> dict[str, Record]:
+    """The executions named, decoding only files whose beginning may name one; a broken file costs itself."""
+    found: dict[str, Record] = {}
+    for file in files:
+        try:
+            with file.open("rb") as opened:
+                named = _EXECUTION_ID.search(opened.read(_HEAD))
+            if named is not None and named[1].decode("utf-8", "replace") not in wanted:
+                continue
+            execution = read_object(file)
+        except (OSError, SourceError):
+            continue
+        if (name := text(execution, "executionId")) in wanted and name is not None:
+            found[name] = execution
+    return found
+
+
+class _Told:
+    """The history of one session being told."""
+
+    def __init__(self) -> None:
+        self.draft = Draft()
+        self.drift: dict[str, int] = {}
+
+    def item(self, item: Record, place: int, executions: dict[str, Record]) -> None:
+        message = mapping(item, "message")
+        content = message.get("content")
+        parts = objects(content) if isinstance(content, list) else [{"text": content}]
+        words = "\n".join(said for part in parts if (said := text(part, "text")))
+        native_id = text(message, "id")
+        role = text(message, "role")
+        if role == "user":
+            if said := typed(words):
+                self.draft.say(RawTurn("human", said, native_id))
+        elif role == "assistant":
+            execution = executions.get(text(item, "executionId") or "", {})
+            spoken = self._actions(execution) if execution else 0
+            if words.strip() and words.strip() not in _PLACEHOLDERS and not spoken:
+                self.draft.say(RawTurn("assistant", clean(words), native_id))
+        else:
+            self._odd(f"role {role}")
+
+    def _odd(self, what: str) -> None:
+        self.drift[what] = self.drift.get(what, 0) + 1
+
+    def _actions(self, execution: Record) -> int:
+        """Tell what an execution said and did; returns how often it spoke."""
+        over = (text(execution, "status") or "").casefold() in _OVER
+        when, spoken = parse_time(number(execution, "startTime")), 0
+        for place, action in enumerate(objects(execution, "actions")):
+            kind = text(action, "actionType") or "unknown"
+            key = f"{text(execution, 'executionId')}/{text(action, 'actionId') or place}"
+            state = (text(action, "actionState") or "").casefold()
+            if kind == "say":
+                said = text(action, "output", "message") or text(action, "output")
+                if said and (over or state in _STATES):
+                    self.draft.say(RawTurn("assistant", clean(said), key, occurred_at=when))
+                    spoken += 1
+                continue
+            self.draft.ask(key, _calls(RawCall(kind, native_id=key, occurred_at=when), mapping(action, "input")))
+            if state in _STATES:
+                failed = kind == "runCommand" and number(action, "output", "exitCode") not in (None, 0)
+                said = first_text(mapping(action, "output"), "error", "message", "output", "stderr")
+                self.draft.answer(key, "error" if failed else _STATES[state], said)
+            elif over:
+                self.draft.answer(key, None)
+        return spoken
+
+
+def _calls(call: RawCall, given: Record) -> list[RawCall]:
+    """One call for each file of an action that reads several."""
+    files = [path for file in objects(given, "files") if (path := text(file, "path"))]
+    if len(files) < 2:
+        return described(call, {"path": files[0]} if files else given)
+    return [replace(call, path=path, native_id=f"{call.native_id}#{place}") for place, path in enumerate(files, 1)]
+
+
+def read_chat(file: Path, directory: str | None) -> tuple[Transcript, dict[str, int]]:
+    """Read one ``.chat`` file: an execution's prompts and answers. Raises SourceError when it cannot be read."""
+    value = read_object(file)
+    turns: list[RawTurn] = []
+    drift: dict[str, int] = {}
+    for entry in objects(value, "chat"):
+        role, content = text(entry, "role"), text(entry, "content")
+        if role == "human" and content and (said := typed(content)):
+            turns.append(RawTurn("human", said))
+        elif role == "bot" and content and content.strip() not in _PLACEHOLDERS:
+            turns.append(RawTurn("assistant", clean(content)))
+        elif role not in ("human", "bot", "tool"):
+            drift[f"role {role}"] = drift.get(f"role {role}", 0) + 1
+    if any(turn.role == "assistant" and is_classifier(turn.content) for turn in turns):
+        turns = []
+    transcript = Transcript(
+        agent="kiro",
+        native_id=text(value, "executionId") or file.stem,
+        turns=tuple(turns),
+        cwds=(directory,) if directory else (),
+        model=model_name(text(value, "metadata", "modelId")),
+        started_at=parse_time(dig(value, "metadata", "startTime")),
+    )
+    return transcript, drift

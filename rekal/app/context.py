@@ -1,0 +1,124 @@
+"""What every verb starts from: the repository, its store, the settings. The only reader of the environment."""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rekal import config
+from rekal.errors import NotInitialised
+from rekal.git import Repo, find_repo
+from rekal.store.layout import Layout
+
+if TYPE_CHECKING:  # loading the adapters and the scrubber costs a recall a tenth of a second that it does not need
+    from rekal.capture.read_sources import Job
+    from rekal.scrub import Scrubber
+
+
+class App(msgspec.Struct, frozen=True, dict=True):
+    """One invocation."""
+
+    repo: Repo
+    home: Path
+    env: Mapping[str, str]
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """Paths of the store."""
+        return Layout(self.repo.store_dir)
+
+    @functools.cached_property
+    def settings(self) -> config.Settings:
+        """The merged settings. Reading them also brings the hooks' switch up to ``enabled``."""
+        found = config.load(self.layout.config, self.env, self.home, self.layout.run / "config.yml")
+        self.layout.mark(enabled=found.config.enabled)
+        return found
+
+    @property
+    def config(self) -> config.Config:
+        """The merged settings' values."""
+        return self.settings.config
+
+    def require_store(self) -> None:
+        """Raise :class:`NotInitialised` where ``rekal init`` was not run."""
+        if not self.layout.directory.is_dir():
+            raise NotInitialised("this repository has no rekal store", "run `rekal init` first")
+
+    @functools.cached_property
+    def scrubber(self) -> Scrubber:
+        """The one choke point, under this store's rules."""
+        from rekal.scrub import Rules, Scrubber
+
+        rules = self.config.scrub
+        return Scrubber(
+            Rules(
+                homes=(str(self.home),),
+                username=_username(),
+                salt=self._salt(),
+                email=rules.email,
+                ip=rules.ip,
+                custom=rules.patterns,
+                allow=rules.allow,
+                tool_output=self.config.capture.tool_output,
+            )
+        )
+
+    def _salt(self) -> str:
+        """The store's own secret for pseudonyms: it lives beside the ledger and never leaves."""
+        path = self.layout.run / "salt"
+        try:
+            return path.read_text(encoding="ascii")
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(os.urandom(16).hex(), encoding="ascii")
+            return path.read_text(encoding="ascii")
+
+    def job(self) -> Job:
+        """A capture's unchanging part."""
+        from rekal.agents import registry
+        from rekal.capture import read_sources
+
+        chosen = self.config.capture
+        return read_sources.Job(
+            where=read_sources.where_for(self.home, self.repo.worktrees(), self.env, config.platform()),
+            adapters=registry.load(chosen.agents),
+            make_scrubber=lambda: self.scrubber,
+            author=self.repo.author(),
+            exclude=chosen.exclude,
+        )
+
+
+def _username() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
+
+
+def here() -> App:
+    """The app of the repository around the current directory. Raises :class:`rekal.errors.NoRepository`."""
+    where = Path.cwd()
+    signs = tuple(_sign(above / ".git") for above in (where, *where.parents))
+    repo = _remembered(where, signs) if any(signs) else find_repo(where)
+    return App(repo, Path.home(), config.environment())
+
+
+def _sign(path: Path) -> tuple[int, int, int] | None:
+    """What changes when a repository appears, goes, or has its settings rewritten; None when there is nothing."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+# For the daemon, of whose time for a warm recall git's answer would be a tenth.
+@functools.lru_cache(maxsize=8)
+def _remembered(where: Path, signs: tuple[tuple[int, int, int] | None, ...]) -> Repo:
+    return find_repo(where)

@@ -1,0 +1,104 @@
+"""Where this clone's memory may go: kept in ``.rekal/run/config.yml``, which is never committed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from rekal import config
+from rekal.app.context import App
+from rekal.capture.capture import Captured
+from rekal.errors import UsageError
+from rekal.transport import refs
+from rekal.transport.push import MARKER, Sender
+
+
+def sender_of(app: App) -> Sender:
+    """What a push needs of this clone."""
+    return Sender(app.layout, app.repo, app.repo.author(), app.config.transport, app.scrubber)
+
+
+def note_unsent(app: App, captured: Captured) -> None:
+    """Tell the pre-push hook that there may be something to send; without this mark it costs a push nothing."""
+    transport = app.config.transport
+    if captured.checkpoints and transport.share != "none" and transport.remotes:
+        (app.layout.run / MARKER).touch()
+
+
+def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> None:
+    """Allow a remote. Raises :class:`UsageError` when there is none of that name."""
+    url = app.repo.ask("remote", "get-url", "--push", remote)
+    if url is None:
+        raise UsageError(f"there is no remote {remote}", "`git remote -v` lists them")
+    values = _read(app)
+    transport = values.setdefault("transport", {})
+    transport["share"] = mode
+    transport.setdefault("remotes", {})[remote] = url
+    branch = mainline or _default_branch(app, remote)
+    if branch:
+        transport["mainline"] = branch
+    _write(app, values)
+    spec = refs.refspec(remote, app.config.transport.namespace)
+    known = app.repo.ask("config", "--get-all", f"remote.{remote}.fetch") or ""
+    if spec not in known.splitlines():
+        app.repo.run("config", "--add", f"remote.{remote}.fetch", spec)
+    (app.layout.run / MARKER).touch()
+
+
+def _default_branch(app: App, remote: str) -> str | None:
+    """The remote's default branch where git does not know it yet: asked once, now, while somebody is looking."""
+    if app.repo.ask("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD"):
+        return None
+    out = app.repo.ask("ls-remote", "--symref", remote, "HEAD", timeout=10.0) or ""
+    for line in out.splitlines():
+        if line.startswith("ref: refs/heads/"):
+            return line.split()[1].removeprefix("refs/heads/")
+    return app.repo.branch()
+
+
+def stop_sharing(app: App, remote: str | None) -> None:
+    """Take a remote, or all, off the list, with the fetch refspec."""
+    values = _read(app)
+    transport = values.get("transport", {})
+    remotes: dict[str, str] = transport.get("remotes", {})
+    for name in [remote] if remote else list(remotes):
+        remotes.pop(name, None)
+        remove_refspec(app, name)
+    if not remotes:
+        values.pop("transport", None)
+        (app.layout.run / MARKER).unlink(missing_ok=True)
+    _write(app, values)
+
+
+def remove_refspec(app: App, remote: str) -> None:
+    """Undo what :func:`start_sharing` added to git's configuration."""
+    for spec in (refs.refspec(remote, "rekal"), refs.refspec(remote, "heads")):
+        app.repo.ask("config", "--unset-all", f"remote.{remote}.fetch", f"^{re.escape(spec)}$")
+
+
+def forget_sharing(app: App, *, own: bool) -> None:
+    """Remove what sharing added to git: refspecs, refs that fetches brought, and with ``own`` this clone's ref."""
+    for remote in (app.repo.ask("remote") or "").splitlines():
+        remove_refspec(app, remote)
+    ours = ["refs/rekal-remote/", "refs/rekal-pushed/", *(["refs/rekal/", "refs/heads/rekal/"] if own else [])]
+    listed = (app.repo.ask("for-each-ref", "--format=%(refname)", *ours) or "").splitlines()
+    if listed:
+        app.repo.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in listed).encode())
+
+
+def _read(app: App) -> dict[str, Any]:
+    path = app.layout.run / "config.yml"
+    values = config.decoded(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return values if isinstance(values, dict) else {}
+
+
+def _write(app: App, values: dict[str, Any]) -> None:
+    path = app.layout.run / "config.yml"
+    if not values:
+        path.unlink(missing_ok=True)
+        return
+    part = path.with_suffix(".part")
+    part.write_bytes(msgspec.json.format(msgspec.json.encode(values, order="sorted")) + b"\n")
+    part.replace(path)

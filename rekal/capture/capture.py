@@ -1,0 +1,272 @@
+"""One capture: what is new in the transcripts and in git goes into the store.
+
+This is what the hook's worker runs, and ``rekal checkpoint``. Under the writer's lock: look at the spool, read the
+sources that changed, then open the store and append everything in one transaction (a long back-fill: one a batch).
+Events leave the spool after their transaction is in, so a worker that dies loses nothing: the next one repeats it, and
+what was stored already is known by its ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Literal
+
+import msgspec
+
+from rekal.agents.base import Adapter, Source
+from rekal.capture import copied_commits, parallel, read_sources
+from rekal.capture.commit_facts import read_facts
+from rekal.capture.link import CommitFacts, Linked, link
+from rekal.capture.rewrites import carry_over
+from rekal.capture.whole_files import History, only_new_lines
+from rekal.errors import GitError, StoreDamaged
+from rekal.git import Repo
+from rekal.ids import checkpoint_id
+from rekal.model import Checkpoint, Rewrite
+from rekal.store import source_state, spool
+from rekal.store.layout import Layout
+from rekal.store.ledger import Ledger, open_ledger, quarantine
+from rekal.store.locks import exclusive
+
+Progress = Callable[[int, int], None]
+
+
+class Captured(msgspec.Struct, frozen=True):
+    """What one capture did."""
+
+    sessions: int = 0
+    turns: int = 0
+    calls: int = 0
+    sources: int = 0
+    linked: tuple[Linked, ...] = ()
+    carried: tuple[Checkpoint, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def checkpoints(self) -> int:
+        """How many commits got a checkpoint."""
+        return sum(1 for one in self.linked if one.checkpoint) + len(self.carried)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be written besides sessions."""
+
+    commits: tuple[CommitFacts, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    recalls: tuple[spool.RecallEvent, ...] = ()
+    backfill: bool = False
+
+
+def capture(
+    layout: Layout,
+    repo: Repo,
+    job: read_sources.Job,
+    *,
+    since: datetime | None = None,
+    link_head: bool = False,
+    wait: float = 60.0,
+    progress: Progress | None = None,
+) -> Captured:
+    """Capture now. ``since`` makes it a back-fill: sources changed after it, linked to the commits made after it.
+
+    ``link_head`` links HEAD too when it has no checkpoint yet (a capture by hand after hooks were off).
+    """
+    with exclusive(layout.lock, wait=wait, purpose="capturing"):
+        warnings: list[str] = []
+        head = repo.head() if link_head else None
+        known = _known(layout, head, job.author.email, warnings)
+        todo = read_sources.changed(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
+        if since is not None:
+            todo = read_sources.since(todo, since)
+        spooled = spool.read(layout.spool)
+        if spooled.broken:
+            warnings.append(f"{spooled.broken} unreadable events were moved to {layout.spool / 'broken'}")
+        # A HEAD that was looked at and has no session is looked at again when there is anything new to link it to.
+        fresh_head = head if head and (known.head == "new" or (known.head == "uncovered" and todo)) else None
+        plan = _plan(repo, job, spooled.events, since=since, head=fresh_head)
+        plan = _with_copies(layout, repo, spooled.events, plan, warnings)
+        captured = Captured(warnings=tuple(warnings))
+        if todo or plan != Plan():
+            captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
+        if _moved(spooled.events):
+            copied_commits.looked(repo, layout.run)
+        spool.done(spooled.files)
+        return captured
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What the store knows already: sources by key, and how HEAD stands there."""
+
+    sources: Mapping[str, source_state.SourceState] = msgspec.field(default_factory=dict)
+    head: Literal["new", "uncovered", "linked"] = "new"
+
+
+def _known(layout: Layout, head: str | None, email: str, warnings: list[str]) -> _Known:
+    if not layout.data.exists():
+        return _Known()
+    try:
+        with open_ledger(layout.data, read_only=True) as ledger:
+            return _Known(source_state.states(ledger.con), _standing(ledger, head, email))
+    except StoreDamaged as error:
+        damage = quarantine(layout.data, datetime.now(UTC))
+        warnings.append(
+            f"{error.message}; it was moved to {damage.moved_to.name} and the transcripts still on this machine are "
+            "captured again; for older and teammates' sessions put back a backup or run `rekal sync`"
+        )
+        return _Known()
+
+
+def _standing(ledger: Ledger, head: str | None, email: str) -> Literal["new", "uncovered", "linked"]:
+    if head is None or ledger.has_checkpoint(checkpoint_id(head, email)):
+        return "linked"
+    return "uncovered" if ledger.is_uncovered(head) else "new"
+
+
+def _plan(
+    repo: Repo, job: read_sources.Job, events: Sequence[spool.Event], *, since: datetime | None, head: str | None
+) -> Plan:
+    shas = [event.sha for event in events if isinstance(event, spool.CommitEvent)]
+    if since is not None:
+        shas = [*repo.commits_since(since), *shas]
+    if head:
+        shas.append(head)
+    rewrites = tuple(
+        Rewrite(old, new, event.how)
+        for event in events
+        if isinstance(event, spool.RewriteEvent)
+        for old, new in event.pairs
+    )
+    order = {sha: place for place, sha in enumerate(reversed(shas))}
+    found = list(read_facts(repo, job, shas).values())
+    found.sort(key=lambda f: (f.commit.committed_at, -order[f.commit.sha]))
+    recalls = tuple(event for event in events if isinstance(event, spool.RecallEvent))
+    return Plan(tuple(found), rewrites, recalls, backfill=since is not None)
+
+
+def _moved(events: Sequence[spool.Event]) -> bool:
+    return any(isinstance(event, spool.CommitEvent | spool.MergeEvent) for event in events)
+
+
+def _with_copies(layout: Layout, repo: Repo, events: Sequence[spool.Event], plan: Plan, warnings: list[str]) -> Plan:
+    """The plan with the copies of older commits among what the events brought."""
+    if not _moved(events) or not layout.data.exists():
+        return plan
+    renamed = {rewrite.new_sha for rewrite in plan.rewrites}
+    announced = [event.sha for event in events if isinstance(event, spool.CommitEvent)]
+    coming = [copied_commits.Change(f.commit.sha, f.patch_id) for f in plan.commits if f.patch_id]
+    try:
+        fresh = [sha for sha in copied_commits.fresh_commits(repo, layout.run, announced) if sha not in renamed]
+        with open_ledger(layout.data, read_only=True) as ledger:
+            found = copied_commits.find_copies(ledger.con, repo, fresh, coming)
+    except GitError as error:
+        warnings.append(f"commits were not compared with older ones: {error.message}")
+        return plan
+    return msgspec.structs.replace(plan, rewrites=(*plan.rewrites, *found))
+
+
+def _write(
+    layout: Layout,
+    repo: Repo,
+    job: read_sources.Job,
+    todo: Sequence[tuple[Adapter, Source]],
+    known: Mapping[str, source_state.SourceState],
+    plan: Plan,
+    warnings: list[str],
+    progress: Progress | None,
+) -> Captured:
+    total = Captured()
+    done = 0
+    groups = list(read_sources.batches(todo)) or [[]]
+    with closing(_readings(repo, job, todo, known, ahead_of_writing=plan.backfill)) as coming:
+        for number, batch in enumerate(groups, start=1):
+            readings = []
+            for reading in islice(coming, len(batch)):
+                readings.append(reading)
+                done += 1
+                if progress:
+                    progress(done, len(todo))
+            warnings.extend(r.warning for r in readings if r.warning)
+            with open_ledger(layout.data, read_only=False, wait=30.0, create=True) as ledger, ledger.transaction():
+                total = _append(ledger, readings, total)
+                if number == len(groups):
+                    total = _finish(ledger, repo, job, plan, total)
+    return msgspec.structs.replace(total, warnings=tuple(warnings))
+
+
+def _readings(
+    repo: Repo,
+    job: read_sources.Job,
+    todo: Sequence[tuple[Adapter, Source]],
+    known: Mapping[str, source_state.SourceState],
+    *,
+    ahead_of_writing: bool,
+) -> Generator[read_sources.Reading, None, None]:
+    """What ``todo`` reads, in its order."""
+    history = History(repo)
+
+    def read(place: int) -> read_sources.Reading:
+        adapter, source = todo[place]
+        reading = read_sources.read(job, adapter, source, known.get(source.key))
+        fresh = tuple(only_new_lines(session, history) for session in reading.sessions)
+        return msgspec.structs.replace(reading, sessions=fresh)
+
+    if not ahead_of_writing:
+        return (read(place) for place in range(len(todo)))
+    # A part of a database says nothing of its bytes, and its connection may not be shared.
+    sizes = [None if source.key != str(source.path) else source.size for _, source in todo]
+    # The scrubber may be the first to need the store's salt, which must be drawn once.
+    return parallel.in_order(read, sizes, prepare=lambda: job.scrubber)
+
+
+def _append(ledger: Ledger, readings: Sequence[read_sources.Reading], total: Captured) -> Captured:
+    sessions, turns, calls = total.sessions, total.turns, total.calls
+    for appended in ledger.append_all([session for reading in readings for session in reading.sessions]):
+        sessions += bool(appended.turns or appended.calls)
+        turns += appended.turns
+        calls += appended.calls
+    source_state.save(ledger.con, [reading.state for reading in readings if reading.state is not None])
+    return msgspec.structs.replace(
+        total, sessions=sessions, turns=turns, calls=calls, sources=total.sources + len(readings)
+    )
+
+
+def _finish(ledger: Ledger, repo: Repo, job: read_sources.Job, plan: Plan, total: Captured) -> Captured:
+    for event in plan.recalls:
+        for session_id in event.session_ids:
+            ledger.add_recall_edge(event.edge, session_id, event.query, event.at)
+    email = job.author.email
+    renamed = {rewrite.new_sha for rewrite in plan.rewrites}
+    # An amended commit has its sessions carried over; linked afresh it would count as one without.
+    others = [facts for facts in plan.commits if facts.commit.sha not in renamed]
+    linked = link(ledger, others, email, backfill=plan.backfill)
+    carried = carry_over(ledger, plan.rewrites, lambda sha: read_facts(repo, job, [sha]).get(sha))
+    # What a commit without a session became may have one of its own.
+    again = [facts for facts in plan.commits if facts.commit.sha in renamed]
+    stored = ledger.checkpoints_among([checkpoint_id(facts.commit.sha, email) for facts in again])
+    rest = [facts for facts in again if checkpoint_id(facts.commit.sha, email) not in stored]
+    linked += link(ledger, rest, email, backfill=plan.backfill)
+    return msgspec.structs.replace(total, linked=tuple(linked), carried=tuple(carried))
+
+
+def wait_for_rebase(repo: Repo, pause: Callable[[float], None], limit: float = 30.0) -> bool:
+    """Whether no rebase is under way. git runs post-rewrite before it removes the rebase's state, so look for a while.
+
+    False leaves everything in the spool for the worker that the rebase's end starts.
+    """
+    waited = 0.0
+    while _rebasing(repo):
+        if waited >= limit:
+            return False
+        pause(0.1)
+        waited += 0.1
+    return True
+
+
+def _rebasing(repo: Repo) -> bool:
+    try:
+        return repo.rebasing()
+    except GitError:
+        return False

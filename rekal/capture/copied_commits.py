@@ -1,0 +1,144 @@
+"""Commits that are older commits over again, though nobody said so: cherry-picks, rebases made elsewhere, squashes.
+
+An equal patch-id is the same change; a patch-id equal to that of all a branch did since the merge base is a squash of
+it. Only what is new since the last look is examined, at most :data:`NEWEST` commits, and only against commits that
+carried sessions and whose files the new commit changes: an ordinary commit costs a handful of git processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from rekal.git import Repo, zsplit
+from rekal.model import Rewrite
+from rekal.store.database import Connection
+
+NEWEST = 200
+"""New commits examined in one look, newest first."""
+
+_POINTS = 30  # ends of branches tried for one squash
+_HEADS = 20
+_LOOKED_AT = 500
+_SEEN = "copies-seen"
+_ONLY = ("--no-merges", f"-n{NEWEST}")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A commit and its patch-id."""
+
+    sha: str
+    patch_id: str
+
+
+def fresh_commits(repo: Repo, run: Path, announced: Iterable[str]) -> list[str]:
+    """Commits on HEAD since the last look, and those ``announced`` by hooks; merges left out, oldest first."""
+    head = repo.head()
+    if head is None:
+        return []
+    seen = _seen(run)
+    known = [f"^{seen}"] if seen and repo.ask("cat-file", "-e", f"{seen}^{{commit}}") is not None else []
+    listed = (repo.ask("rev-list", *_ONLY, head, *known, "--") or "").split()
+    there = [sha for sha in dict.fromkeys(announced) if repo.ask("cat-file", "-e", f"{sha}^{{commit}}") is not None]
+    return list(dict.fromkeys([*reversed(listed), *there]))
+
+
+def _seen(run: Path) -> str | None:
+    try:
+        return (run / _SEEN).read_text(encoding="ascii").strip() or None
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+
+
+def looked(repo: Repo, run: Path) -> None:
+    """Remember up to where HEAD was examined."""
+    if head := repo.head():
+        part = run / f".{_SEEN}"
+        part.write_text(head, encoding="ascii")
+        part.replace(run / _SEEN)
+
+
+def find_copies(con: Connection, repo: Repo, fresh: Sequence[str], coming: Sequence[Change] = ()) -> list[Rewrite]:
+    """What the commits in ``fresh`` are copies of: of commits with a checkpoint, or of those in ``coming``, which are
+    about to get one (oldest first). Raises :class:`rekal.errors.GitError`.
+    """
+    unknown = _without_checkpoint(con, fresh)
+    patches = repo.patch_ids(unknown) if unknown else {}
+    same = [*_same_change(con, patches), *_same_as_coming(coming, patches)]
+    copied = {rewrite.new_sha for rewrite in same}
+    rest = {sha: patch for sha, patch in patches.items() if sha not in copied}
+    return [*same, *(rewrite for sha, patch in rest.items() for rewrite in _squashed(con, repo, sha, patch))]
+
+
+def _without_checkpoint(con: Connection, shas: Sequence[str]) -> list[str]:
+    rows = con.execute(
+        """SELECT sha FROM (SELECT unnest(?::VARCHAR[]) AS sha)
+           WHERE sha NOT IN (SELECT git_sha FROM checkpoints) AND sha NOT IN (SELECT new_sha FROM rewrites)""",
+        [list(shas)],
+    ).fetchall()
+    left = {str(row[0]) for row in rows}
+    return [sha for sha in shas if sha in left]
+
+
+def _same_change(con: Connection, patches: Mapping[str, str]) -> list[Rewrite]:
+    rows = con.execute(
+        """SELECT DISTINCT patch_id, git_sha FROM checkpoints
+           WHERE patch_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY ALL""",
+        [sorted(set(patches.values()))],
+    ).fetchall()
+    return [Rewrite(old, sha, "patch-id") for sha, patch in patches.items() for same, old in rows if same == patch]
+
+
+def _same_as_coming(coming: Sequence[Change], patches: Mapping[str, str]) -> list[Rewrite]:
+    first: dict[str, str] = {}
+    for change in coming:
+        first.setdefault(change.patch_id, change.sha)
+    return [Rewrite(first[p], sha, "patch-id") for sha, p in patches.items() if first.get(p, sha) != sha]
+
+
+def _squashed(con: Connection, repo: Repo, sha: str, patch: str) -> list[Rewrite]:
+    """What was squashed into ``sha``: all commits between the merge base and the point whose change it is."""
+    changed = zsplit(repo.run_raw("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", sha))
+    for point in _points(con, repo, sha, changed):
+        base = repo.ask("merge-base", f"{sha}^", point)
+        if base is None or base == point:
+            continue
+        if repo.patch_id_of(repo.run_raw("diff-tree", "-p", base, point, timeout=60.0)) == patch:
+            olds = repo.run("rev-list", "--reverse", f"-n{NEWEST}", point, f"^{base}", "--").split()
+            return [Rewrite(old, sha, "squash") for old in olds]
+    return []
+
+
+def _points(con: Connection, repo: Repo, sha: str, changed: Sequence[str]) -> list[str]:
+    """Where a branch squashed into ``sha`` may have ended: commits with sessions that change only files it changes
+    (what they deleted may have come and gone), and the tips of branches that hold one.
+    """
+    rows = con.execute(
+        """SELECT c.git_sha FROM checkpoints c JOIN files_touched f ON f.checkpoint_id = c.id
+           GROUP BY c.git_sha HAVING bool_and(list_contains(?::VARCHAR[], f.path) OR f.change = 'D')
+           ORDER BY max(c.committed_at) DESC, c.git_sha LIMIT ?""",
+        [list(changed), _LOOKED_AT],
+    ).fetchall()
+    beside = _beside(repo, [str(row[0]) for row in rows], sha)[:_POINTS]
+    return list(dict.fromkeys([*(tip for one in beside[:3] for tip in _heads_with(repo, one)), *beside]))
+
+
+def _beside(repo: Repo, olds: Sequence[str], sha: str) -> list[str]:
+    """Those of the commits that are still there and not part of the history of ``sha``."""
+    if not olds:
+        return []
+    there = repo.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_names(olds)).splitlines()
+    present = [line.split(" ")[0] for line in there if line.endswith(" commit")]
+    outside = set(repo.run("rev-list", "--stdin", stdin=_names([*present, f"^{sha}"]), timeout=60.0).split())
+    return [old for old in olds if old in outside]
+
+
+def _names(shas: Iterable[str]) -> bytes:
+    return "".join(f"{sha}\n" for sha in shas).encode()
+
+
+def _heads_with(repo: Repo, sha: str) -> list[str]:
+    options = (f"--count={_HEADS}", f"--contains={sha}", "--format=%(objectname)")
+    return (repo.ask("for-each-ref", *options, "refs/heads", "refs/remotes") or "").split()

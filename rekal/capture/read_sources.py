@@ -1,0 +1,186 @@
+"""Read what is new in the agents' transcripts.
+
+A source whose size and time did not move costs one ``stat``. A changed one is parsed, matched to the repository and
+scrubbed before the store is opened; the store is then open for the milliseconds that the append takes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rekal.agents.base import Adapter, Parsed, Resume, Source, Where
+from rekal.capture.repository import belongs_here, excluded, localise
+from rekal.config import Exclude
+from rekal.errors import SourceBusy, SourceError
+from rekal.model import Author, Session, Transcript
+from rekal.store.source_state import SourceState
+
+if TYPE_CHECKING:
+    from rekal.scrub import Scrubber
+
+BATCH_BYTES = 32 << 20
+"""A batch is one transaction: what an interrupted back-fill loses at most."""
+
+SNIFFED = 64 << 10
+"""Bytes of a file by which an adapter tells whether it is its agent's."""
+
+
+class Job(msgspec.Struct, frozen=True, dict=True):
+    """Everything a sweep needs that does not change while it runs.
+
+    ``make_scrubber`` is called when there is something to scrub: most sweeps find nothing changed, and compiling the
+    scrubber's patterns would be a good part of what they cost.
+    """
+
+    where: Where
+    adapters: Sequence[Adapter]
+    make_scrubber: Callable[[], Scrubber]
+    author: Author
+    exclude: Exclude = msgspec.field(default_factory=Exclude)
+
+    @functools.cached_property
+    def scrubber(self) -> Scrubber:
+        """The one choke point."""
+        return self.make_scrubber()
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One source read: the sessions for the store and where to go on next time.
+
+    Without a ``state`` nothing is to be remembered: the source is tried again by the next capture.
+    """
+
+    state: SourceState | None
+    sessions: tuple[Session, ...] = ()
+    warning: str | None = None
+
+
+def changed(job: Job, known: Mapping[str, tuple[int, int]]) -> list[tuple[Adapter, Source]]:
+    """Sources whose revision is not the known one, oldest first: an original comes before its copies."""
+    found = [
+        (adapter, source)
+        for adapter in job.adapters
+        for source in adapter.discover(job.where)
+        if known.get(source.key) != (source.size, source.mtime_ns)
+    ]
+    return sorted(found, key=lambda pair: (pair[1].mtime_ns, pair[1].key))
+
+
+def since(sources: Sequence[tuple[Adapter, Source]], when: datetime) -> list[tuple[Adapter, Source]]:
+    """Those of the sources that changed after ``when``. A database has no time of its own and is always included."""
+    limit = int(when.timestamp() * 1e9)
+    return [(a, s) for a, s in sources if "#" in s.key or s.mtime_ns >= limit]
+
+
+def batches(sources: Sequence[tuple[Adapter, Source]]) -> Iterator[list[tuple[Adapter, Source]]]:
+    """Cut the work into transactions of about :data:`BATCH_BYTES` of transcript."""
+    batch: list[tuple[Adapter, Source]] = []
+    size = 0
+    for adapter, source in sources:
+        batch.append((adapter, source))
+        size += source.size
+        if size >= BATCH_BYTES or len(batch) >= 200:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _refuse_special(path: Path) -> None:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A pipe would be waited for without end.
+        raise SourceError(f"{path} is neither a file nor a directory")
+
+
+def read(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> Reading:
+    """Read one source. A source that cannot be read is a warning and is not tried again until it changes."""
+    try:
+        _refuse_special(source.path)
+        agent, parsed = _parse(job, adapter, source, state)
+    except SourceError as error:
+        said = job.scrubber.text(str(error))
+        failed = SourceState(source.key, source.agent, source.size, source.mtime_ns, error=said)
+        return Reading(None if isinstance(error, SourceBusy) else failed, warning=f"{source.agent}: {said}")
+    source = msgspec.structs.replace(source, agent=agent)
+    known = state is not None and state.belongs and state.session_id is not None
+    mine = [t for t in parsed.transcripts if known or belongs_here(t, job.where.roots)]
+    kept = [t for t in mine if not excluded(t, job.where.roots, job.exclude)]
+    sessions = tuple(_scrubbed(job, t) for t in kept)
+    return Reading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
+
+
+def _parse(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> tuple[str, Parsed]:
+    """What the source says, and the agent whose adapter could tell. Raises what its own adapter raised."""
+    failure: SourceError | None = None
+    for reader in _readers(job, adapter, source):
+        resumable = state and state.belongs and state.prefix_hash and state.agent == reader.name
+        try:
+            resume = Resume(state.offset, state.prefix_hash) if state and resumable else None
+            return reader.name, reader.parse(source, resume, job.where)
+        except SourceError as error:
+            failure = error if failure is None or reader is adapter else failure
+    assert failure is not None
+    raise failure
+
+
+def _readers(job: Job, adapter: Adapter, source: Source) -> Iterator[Adapter]:
+    """Who may read a source, in order: whom it was found by, unless its beginning is another agent's.
+
+    One file looks much like another by its name; what is in it decides. A part of a database is what it was listed as.
+    """
+    head = b"" if source.key != str(source.path) else _head(source.path)
+    own = not head or any(one.sniff(head) for one in job.adapters if one.name == adapter.name)
+    if own:
+        yield adapter
+    if head:
+        yield from (one for one in job.adapters if one.name != adapter.name and one.sniff(head))
+    if not own:
+        yield adapter
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file; nothing of one that cannot be read, which its own adapter will say."""
+    try:
+        with path.open("rb") as file:
+            return file.read(SNIFFED)
+    except OSError:
+        return b""
+
+
+def _scrubbed(job: Job, transcript: Transcript) -> Session:
+    return job.scrubber.session(localise(transcript, job.where.roots, job.exclude), job.author)
+
+
+def _state(
+    source: Source, old: SourceState | None, parsed: Parsed, sessions: Sequence[Session], *, belongs: bool
+) -> SourceState:
+    # A source of another repository is read from its beginning when it grows: it may have moved in by then.
+    offset = parsed.offset if belongs else 0
+    carried = old if old and belongs and not parsed.restarted and parsed.offset else None
+    drift = dict(carried.drift) if carried else {}
+    for kind, count in parsed.drift.items():
+        drift[kind] = drift.get(kind, 0) + count
+    owner = sessions[0].id if sessions else (old.session_id if old else None)
+    return SourceState(
+        source=source.key,
+        agent=source.agent,
+        size=source.size,
+        mtime_ns=source.mtime_ns,
+        offset=offset,
+        prefix_hash=parsed.prefix_hash if belongs else "",
+        session_id=owner,
+        belongs=belongs,
+        skipped_bytes=parsed.skipped_bytes + (carried.skipped_bytes if carried else 0),
+        drift=drift,
+    )
+
+
+def where_for(home: Path, roots: Sequence[Path], env: Mapping[str, str], platform: str) -> Where:
+    """Where to look, from what the command line knows."""
+    return Where(home, tuple(root.resolve() for root in roots), env, platform)

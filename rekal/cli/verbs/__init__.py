@@ -1,0 +1,1 @@
+"""One file a verb: read the arguments, call rekal.app, print."""

@@ -1,0 +1,82 @@
+"""``rekal daemon``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from rekal.daemon.client import STOP, address, connected, private, receive, send, supported
+from rekal.errors import NOTHING_FOUND, Refused, UsageError
+from rekal.store.locks import exclusive
+
+_HANGS = 2.0  # seconds without a greeting: a busy daemon has answered by then
+
+
+@click.command("daemon")
+@click.option("--stop", is_flag=True, help="End the one that runs.")
+@click.option("--status", is_flag=True, help="Say whether one runs; exit 1 when none does.")
+def command(stop: bool, status: bool) -> int:
+    """Keep the model and the index ready, so that a recall takes a tenth of a second.
+
+    The first recall that has vectors to compare with starts it by itself (`recall.daemon: off` prevents that), and it
+    ends after 15 minutes without a question. One serves all repositories of a user. Without options: be it, in the
+    foreground. Not on Windows.
+    """
+    if not supported():
+        raise UsageError("this system has no daemon", "recall works without it")
+    if stop or status:
+        return _stop() if stop else _status()
+    return _run()
+
+
+def _stop() -> int:
+    link = connected(_HANGS)
+    if link is None:
+        click.echo("no daemon runs")
+        return NOTHING_FOUND
+    try:
+        send(link, STOP)
+        receive(link)
+    finally:
+        link.close()
+    click.echo("stopped")
+    return 0
+
+
+def _status() -> int:
+    link = connected(_HANGS)
+    if link is None:
+        click.echo("no daemon runs")
+        return NOTHING_FOUND
+    link.close()
+    click.echo(f"runs at {address()}")
+    return 0
+
+
+def _run() -> int:
+    path = Path(address())
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not private(str(path.parent)):
+        raise Refused(f"{path.parent} can be written by others", "remove it, or set XDG_RUNTIME_DIR")
+    os.umask(0o077)
+    with ExitStack() as starting:
+        starting.enter_context(exclusive(path.with_suffix(".lock"), wait=0, purpose="starting the daemon"))
+        link = connected(_HANGS)  # one that hangs does not greet, and is replaced
+        if link is not None:
+            link.close()
+            click.echo("a daemon runs already")
+            return 0
+        from rekal.cli.served import run_daemon
+
+        def ready() -> None:
+            starting.close()
+            click.echo(f"ready at {path}")
+
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+        run_daemon(path, ready)
+    return 0

@@ -1,0 +1,52 @@
+"""``rekal scrub``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from rekal.app.context import here
+from rekal.cli.output import emit_json, json_option
+from rekal.errors import FOUND, REFUSED, UsageError
+from rekal.scrub import report
+from rekal.store.ledger import open_ledger
+
+_TEXTS = """SELECT content FROM turns UNION ALL SELECT command FROM tool_calls WHERE command IS NOT NULL
+    UNION ALL SELECT excerpt FROM tool_calls WHERE excerpt IS NOT NULL
+    UNION ALL SELECT path FROM tool_calls WHERE path IS NOT NULL
+    UNION ALL SELECT subject FROM checkpoints WHERE subject IS NOT NULL
+    UNION ALL SELECT branch FROM sessions WHERE branch IS NOT NULL
+    UNION ALL SELECT title FROM sessions WHERE title IS NOT NULL"""
+
+
+@click.command("scrub")
+@click.option(
+    "--check", "path", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Look at this file."
+)
+@click.option("--store", is_flag=True, help="Look at everything stored.")
+@json_option
+def command(path: Path | None, store: bool, as_json: bool) -> int:
+    """Say what scrubbing would redact, by kind, without printing any of it.
+
+    Exit code 5 when --store finds something: the rules have become stricter since it was captured; `rekal forget`
+    removes it.
+    """
+    if (path is None) == (not store):
+        raise UsageError("say what to look at", "give --check FILE or --store")
+    app = here()
+    found = report(app.scrubber, _stored() if path is None else [path.read_text(encoding="utf-8", errors="replace")])
+    if as_json:
+        emit_json(found)
+    else:
+        click.echo("\n".join(found.lines()) or "nothing to redact")
+    return REFUSED if store and found.kinds else FOUND
+
+
+def _stored() -> Iterator[str]:
+    app = here()
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        cursor = ledger.con.execute(_TEXTS)
+        while rows := cursor.fetchmany(1000):
+            yield from (str(row[0]) for row in rows)

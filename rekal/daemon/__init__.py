@@ -1,0 +1,1 @@
+"""The process that keeps model and index ready, and its clients."""

@@ -1,0 +1,182 @@
+"""The thin side of the daemon: a recall is handed over before anything heavy is imported.
+
+This runs before every recall, so it imports next to nothing (``socket``, ``json`` and ``collections`` would double the
+time of a recall's start), and a daemon that is dead, hung, busy or of another version costs less than anybody notices.
+Then nothing has been printed and the command runs in this process.
+
+The conversation, on a Unix socket: the daemon speaks first, ``rekal VERSION`` and a line feed. The client sends four
+frames: directory, arguments, environment (``NAME=value``), and whether output and errors go to a terminal (``0`` or
+``1`` each). The daemon answers with three: the exit code (empty: it declines), what goes to output, and what to errors.
+A frame is its length in four bytes, big-endian, and its bytes; lists in it are separated by NUL.
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import stat
+import struct
+import sys
+import time
+import zlib
+
+from rekal import __version__
+
+GREETING = f"rekal {__version__}\n".encode()
+STOP = b"stop"  # instead of a directory, which begins with a slash
+PATIENCE = 0.05  # seconds until the greeting: longer, and the command runs here
+ANSWER_PATIENCE = 2.0  # seconds until the answer, many times what a warm recall takes
+_LONGEST_FRAME = 64 << 20
+_LONGEST_ADDRESS = 100  # bytes; systems stop at 104 or 108
+
+# What rekal, git and the libraries below them read; secrets of other programs stay where they are.
+_NAMES = frozenset(
+    [
+        "HOME",
+        "PATH",
+        "USER",
+        "LOGNAME",
+        "LNAME",
+        "USERNAME",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "NO_COLOR",
+        "COLUMNS",
+        "TERM",
+    ]
+)
+_PREFIXES = ("REKAL_", "RECALL_", "XDG_", "LC_", "GIT_", "CLAUDE_", "CODEX_", "COPILOT_", "KIRO_", "OPENCODE_")
+
+
+def address() -> str:
+    """Where the daemon of this user, this installation and this version listens."""
+    which = zlib.crc32(f"{sys.prefix}\0{sys.hexversion}\0{__file__}\0{__version__}".encode("utf-8", "replace"))
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    found = os.path.join(runtime, "rekal", f"{which:08x}.sock")  # noqa: PTH118 - pathlib costs more than the rest
+    if runtime.startswith("/") and len(found.encode("utf-8", "replace")) <= _LONGEST_ADDRESS:
+        return found
+    return f"/tmp/rekal-{os.getuid()}/{which:08x}.sock"
+
+
+def supported() -> bool:
+    """Whether this system has what a daemon takes. Windows has not."""
+    return hasattr(_socket, "AF_UNIX") and hasattr(os, "getuid")
+
+
+def private(directory: str) -> bool:
+    """Whether nobody else can put a socket there."""
+    try:
+        found = os.lstat(directory)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def peer_uid(link: _socket.socket) -> int:
+    """The user at the other end, as the kernel says."""
+    if hasattr(_socket, "SO_PEERCRED"):
+        return int(struct.unpack("3i", link.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12))[1])
+    return int(struct.unpack_from("II", link.getsockopt(0, getattr(_socket, "LOCAL_PEERCRED", 1), 76))[1])
+
+
+def send(link: _socket.socket, *frames: bytes) -> None:
+    """Send frames."""
+    link.sendall(b"".join(struct.pack(">I", len(frame)) + frame for frame in frames))
+
+
+def receive(link: _socket.socket) -> bytes:
+    """Receive one frame. ConnectionError when the other end stops in the middle of it."""
+    size = struct.unpack(">I", _exactly(link, 4))[0]
+    if size > _LONGEST_FRAME:
+        raise ConnectionError("a frame is too long")
+    return _exactly(link, size)
+
+
+def _exactly(link: _socket.socket, size: int) -> bytes:
+    parts = []
+    while size:
+        part = link.recv(min(size, 1 << 20))
+        if not part:
+            raise ConnectionError("the connection ended early")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def connected(patience: float = PATIENCE) -> _socket.socket | None:
+    """A connection to a daemon of ours that has greeted; None when there is none in time."""
+    place = address()
+    if not private(os.path.dirname(place)):  # noqa: PTH120
+        return None
+    end = time.monotonic() + patience
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        link.settimeout(patience)
+        link.connect(place)
+        link.settimeout(max(0.001, end - time.monotonic()))
+        if peer_uid(link) == os.getuid() and link.recv(len(GREETING), _socket.MSG_WAITALL) == GREETING:
+            return link
+    except OSError:
+        pass
+    link.close()
+    return None
+
+
+def reachable() -> bool:
+    """Whether a daemon greets in time."""
+    link = connected()
+    if link is not None:
+        link.close()
+    return link is not None
+
+
+def handed_over(
+    verbs: dict[str, str], patience: float = PATIENCE, answer_patience: float = ANSWER_PATIENCE
+) -> int | None:
+    """Have the daemon run the command of this process; its exit code, or None when it is still to be run here.
+
+    A first word that is not among ``verbs`` starts a question.
+    """
+    words = sys.argv[1:]
+    if not supported() or not _is_recall(words, verbs):
+        return None
+    link = connected(patience)
+    if link is None:
+        return None
+    try:
+        link.settimeout(answer_patience)
+        send(link, *_request(words))
+        code, out, err = receive(link), receive(link), receive(link)
+    except OSError:
+        return None
+    finally:
+        link.close()
+    return _printed(int(code), out, err) if code else None
+
+
+def _is_recall(words: list[str], verbs: dict[str, str]) -> bool:
+    # Help is laid out for the terminal at hand.
+    return bool(words) and (words[0] == "recall" or _is_question(words[0], verbs)) and not {"-h", "--help"} & set(words)
+
+
+def _is_question(word: str, verbs: dict[str, str]) -> bool:
+    return word not in verbs and not word.startswith("-")
+
+
+def _request(words: list[str]) -> list[bytes]:
+    environment = [f"{k}={v}" for k, v in os.environ.items() if k in _NAMES or k.startswith(_PREFIXES)]
+    terminals = "".join(str(int(stream is not None and stream.isatty())) for stream in (sys.stdout, sys.stderr))
+    return [os.fsencode(one) for one in (os.getcwd(), "\0".join(words), "\0".join(environment), terminals)]  # noqa: PTH109
+
+
+def _printed(code: int, out: bytes, err: bytes) -> int:
+    try:
+        for stream, data in ((sys.stdout, out), (sys.stderr, err)):
+            stream.buffer.write(data)
+            stream.flush()
+    except BrokenPipeError:  # the reader left, as in `rekal recall … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    return code

@@ -1,0 +1,120 @@
+"""The daemon: keeps a model and indexes open, and runs recalls for clients that ask over a private socket.
+
+It runs the very command that the client would have run, so what it prints is the same to the byte. It holds no database
+that anybody writes: an index is only ever replaced, and each request looks whether it was. One request at a time: a
+client that is not greeted at once runs its command itself, which costs less than a queue.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from rekal.app.resources import Kept
+from rekal.daemon.client import GREETING, STOP, peer_uid, receive, send
+
+IDLE = 15 * 60.0  # seconds without a request, then it goes
+_TICK = 20.0
+_PATIENCE = 1.0  # with a client that connects and says nothing
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What makes a process: arguments, directory, environment, and whether its output and errors are a terminal."""
+
+    args: list[str]
+    cwd: str
+    env: Mapping[str, str]
+    terminals: tuple[bool, bool]
+
+
+def decoded(frames: Sequence[bytes]) -> Request:
+    """The request that a client's four frames are (:mod:`rekal.daemon.client`)."""
+    cwd, words, environment, terminals = (os.fsdecode(frame) for frame in frames)
+    pairs = (entry.partition("=") for entry in environment.split("\0") if entry)
+    return Request(words.split("\0"), cwd, {k: v for k, _, v in pairs}, (terminals[:1] == "1", terminals[1:] == "1"))
+
+
+class Served(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+Run = Callable[[Request], Served | None]
+
+
+class Daemon:
+    """Serves one socket until it is idle for too long, told to stop, or another daemon has taken its place."""
+
+    def __init__(
+        self, path: Path, run: Run, *, idle: float = IDLE, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Listen at ``path``; its directory exists and is private."""
+        self._path, self._run, self._idle, self._clock = path, run, idle, clock
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # Renamed into place: no moment without a socket, and a dead daemon's is replaced.
+        taking = path.with_suffix(f".{os.getpid()}")
+        taking.unlink(missing_ok=True)
+        self._listening.bind(str(taking))
+        taking.chmod(0o600)
+        self._listening.listen(8)
+        self._number = taking.stat().st_ino
+        taking.replace(path)
+        self._last = clock()
+
+    def serve(self, kept: Kept | None = None) -> None:
+        """Answer until the end; between requests let go of indexes of ``kept`` that were replaced."""
+        try:
+            while self._wanted():
+                self._next()
+                if kept is not None:
+                    kept.drop_stale()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop listening, and take the socket away unless it is another daemon's by now."""
+        if self._in_place():
+            self._path.unlink(missing_ok=True)
+        self._listening.close()
+        self._number = -1
+
+    def _wanted(self) -> bool:
+        return self._clock() - self._last < self._idle and self._in_place()
+
+    def _in_place(self) -> bool:
+        return self._path.exists() and self._path.stat().st_ino == self._number
+
+    def _next(self) -> None:
+        self._listening.settimeout(max(0.01, min(_TICK, self._idle)))
+        try:
+            link, _ = self._listening.accept()
+        except TimeoutError:
+            return
+        with link:
+            try:
+                self._answer(link)
+            except OSError:
+                return  # the client left
+
+    def _answer(self, link: socket.socket) -> None:
+        if peer_uid(link) != os.getuid():
+            return
+        link.settimeout(_PATIENCE)
+        link.sendall(GREETING)
+        first = receive(link)
+        self._last = self._clock()
+        if first == STOP:
+            self._idle = 0.0
+            send(link, b"")
+            return
+        served = self._run(decoded([first, *(receive(link) for _ in range(3))]))
+        answer = (b"", b"", b"") if served is None else (str(served.code).encode(), served.out, served.err)
+        send(link, *answer)

@@ -1,0 +1,1 @@
+"""Deletion for good: here, in our own ref, and at teammates'."""

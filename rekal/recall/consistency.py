@@ -1,0 +1,158 @@
+"""Does what was found belong to whom and to what the question names? Reads the texts that the gate's second half needs.
+
+Evidence about a person is what stands in that person's sessions, whoever said it there: what somebody's agent did is
+theirs. Evidence about an identifier is a passage that has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rekal.index import text
+from rekal.index.dense import Meaning
+from rekal.index.reader import IndexReader
+from rekal.recall.claims import Claims, anchored, claims
+from rekal.recall.question import AnchorKind
+from rekal.recall.scores import Floats, standing
+from rekal.recall.search import Look, dense_text
+from rekal.recall.sentences import CANDIDATE_TURNS, SIGNS, Sentences, signs, split_sentences, worth_a_vector
+
+Ints = NDArray[np.int64]
+
+SLOTS: tuple[AnchorKind, ...] = ("path", "symbol", "number", "acronym", "name")
+PASSAGE = 800  # characters
+ASKED = 0  # number of the person asked about
+_TURNS_READ = 60
+_LONGEST_TURN = 12_000  # characters: beyond it a turn is a paste
+_AUTHORS = "SELECT session_ord, author_name, author_email FROM facets"
+_BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[A-Z])|\n")
+
+
+def person_claims(reader: IndexReader, look: Look, meaning: Meaning | None) -> Claims | None:
+    """What the best turns claim about the person asked; None when the question names nobody, or several: whom a
+    sentence is about does not answer what one of them gave the other. EngineError.
+    """
+    persons = [anchor.text for anchor in look.question.of_kind("person")]
+    authors = _authors(reader, persons[0]) if len(persons) == 1 else {}
+    if ASKED not in authors.values():
+        return None
+    best = np.argsort(-look.turns, kind="stable")[:CANDIDATE_TURNS]
+    places = np.unique(np.clip(np.concatenate([best - 1, best, best + 1]), 0, len(look.turns) - 1))
+    found, texts = _sentences(reader, look, places, authors)
+    chosen = worth_a_vector(found, look.found.idf, ASKED)
+    cosine = None
+    if meaning is not None and look.semantic:
+        vectors = meaning.embedder.embed_documents([texts[int(i)] for i in chosen])
+        cosine = (vectors @ meaning.vector(dense_text(look.question))).astype(np.float64)
+    return claims(found, look.found.idf, ASKED, look.question.text, chosen, cosine)
+
+
+def _authors(reader: IndexReader, person: str) -> dict[int, int]:
+    """The author's number by session number: ``ASKED`` for that person, under whatever name and address."""
+    rows = [(int(n), str(name), str(email)) for n, name, email in reader.told(_AUTHORS)]
+    others = sorted({(name, email) for _, name, email in rows if person not in (name, email)})
+    return {n: ASKED if person in (name, email) else 1 + others.index((name, email)) for n, name, email in rows}
+
+
+def _sentences(reader: IndexReader, look: Look, places: Ints, authors: dict[int, int]) -> tuple[Sentences, list[str]]:
+    session = look.found.session
+    turn, who, texts = [], [], []
+    for place, said in zip(places, _texts(reader, places), strict=True):
+        for sentence in split_sentences(said):
+            turn.append(int(place))
+            who.append(authors[int(session[place])])
+            texts.append(sentence)
+    tf, length = _counts(look, texts)
+    at, author = np.array(turn, np.int64), np.array(who, np.int64)
+    shown = np.array([signs(text) for text in texts], np.bool_).reshape(len(texts), len(SIGNS))
+    standings = standing(look.found, look.covered)[at]
+    found = Sentences(at, session[at].astype(np.int64), length, author, author, author, shown, standings, tf)
+    return found, texts
+
+
+def _texts(reader: IndexReader, places: Ints) -> list[str]:
+    docs = reader.units("turn").doc[places]
+    said = {one.doc_id: one.text for one in reader.texts([int(doc) for doc in docs])}
+    return [said[int(doc)][:_LONGEST_TURN] for doc in docs]
+
+
+def _counts(look: Look, texts: Sequence[str]) -> tuple[Floats, Floats]:
+    """How often each term of the question occurs in each text, ``[T, P]``, and each text's length in terms."""
+    column = {term: row for row, term in enumerate(look.lexical.postings.terms)}
+    tf = np.zeros((len(column), len(texts)))
+    length = np.zeros(len(texts))
+    for at, said in enumerate(texts):
+        found = text.tokens(said)
+        length[at] = len(found)
+        for term in found:
+            if (row := column.get(term)) is not None:
+                tf[row, at] += 1
+    return tf, length
+
+
+def anchor_ratio(reader: IndexReader, look: Look) -> float | None:
+    """The lowest ratio of any identifier, number or name of the question; None when it has none that can tell.
+
+    Read from passages of the best turns of the whole store and of the best that have the anchor, neighbours included.
+    """
+    slots = look.question.of_kind(*SLOTS)
+    if not slots:
+        return None
+    terms = look.lexical.postings.terms
+    holders = [_best_with(look, terms.index(slot.term)) for slot in slots if slot.term in terms]
+    places = np.unique(np.concatenate([np.argsort(-look.lexical.turns, kind="stable")[:_TURNS_READ], *holders]))
+    places = places[look.lexical.turns[places] > 0]
+    near = np.unique(np.clip(np.concatenate([places - 1, places, places + 1]), 0, len(look.turns) - 1))
+    passages = [piece for talk in _talks(reader, look, near) for piece in cut_passages(talk)]
+    present = _present(look, passages)
+    ratios = []
+    for slot in slots:
+        if slot.term in terms:
+            own = np.array([term in slot.terms for term in terms], np.bool_)
+            ratios.append(anchored(present, look.found.idf, own, present[terms.index(slot.term)]))
+    return min((ratio for ratio in ratios if ratio is not None), default=None)
+
+
+def _present(look: Look, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which terms of the question are in which texts, ``[T, P]``."""
+    column = {term: row for row, term in enumerate(look.lexical.postings.terms)}
+    found = np.zeros((len(column), len(texts)), np.bool_)
+    for at, said in enumerate(texts):
+        found[[column[term] for term in column.keys() & text.tokens(said)], at] = True
+    return found
+
+
+def _best_with(look: Look, term: int) -> Ints:
+    """Places of the best turns that contain a term."""
+    having = np.unique(look.found.place[look.found.term == term]).astype(np.int64)
+    order = np.argsort(-look.lexical.turns[having], kind="stable")[: _TURNS_READ // 2]
+    return having[order]
+
+
+def _talks(reader: IndexReader, look: Look, places: Ints) -> list[str]:
+    """Texts of adjacent turns of a session joined: what is named in one turn may be told in the next."""
+    talks: list[list[str]] = []
+    last = -2
+    for place, said in zip(places.tolist(), _texts(reader, places), strict=True):
+        if place != last + 1 or look.found.session[place] != look.found.session[last]:
+            talks.append([])
+        talks[-1].append(said)
+        last = place
+    return ["\n\n".join(talk) for talk in talks]
+
+
+def cut_passages(said: str) -> Iterator[str]:
+    """Paragraphs and sentences, joined up to :data:`PASSAGE` characters."""
+    passage = ""
+    for piece in _BREAK.split(said):
+        if passage and len(passage) + len(piece) > PASSAGE:
+            yield passage
+            passage = piece
+        else:
+            passage = f"{passage} {piece}" if passage else piece
+    if passage.strip():
+        yield passage

@@ -1,0 +1,102 @@
+"""From candidates to what is shown: the telling sentences of the best turns, inside a budget of tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from rekal.index import text
+from rekal.index.reader import IndexReader
+from rekal.recall.answer import Hit, Row
+from rekal.recall.search import Look
+from rekal.store.rows import aware, record
+
+# Measured on English and code chat: about four characters a token.
+_CHARS_A_TOKEN = 4
+_LONGEST_ROW = 480
+_MOST_ROWS = 60
+SHOWN_WITHIN = 0.5  # of the best session's score
+_WORD = re.compile(r"\S+")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def shown_sessions(reader: IndexReader, seen: Look, limit: int) -> list[int]:
+    """Numbers of the sessions worth showing, best first: those near the best one, ``limit`` at most."""
+    best = float(seen.sessions.max(initial=0.0))
+    near = np.flatnonzero((seen.sessions > 0) & (seen.sessions >= best * SHOWN_WITHIN))
+    order = np.lexsort((reader.sessions.rank[near], -seen.sessions[near]))
+    return [int(number) for number in near[order][:limit]]
+
+
+def hits(reader: IndexReader, seen: Look, numbers: Sequence[int], budget: int) -> list[Hit]:
+    """The sessions ``numbers`` with rows worth about ``budget`` tokens in all.
+
+    Rows are chosen by their own score over all sessions together, but the best turn of each session comes first: a
+    session without any row would be a handle without a reason.
+    """
+    turns = reader.units("turn")
+    mine = np.flatnonzero(np.isin(turns.session, numbers) & seen.lexical.allowed)
+    order = mine[np.lexsort((mine, -seen.turns[mine]))]
+    firsts = [int(order[np.flatnonzero(turns.session[order] == n)[0]]) for n in numbers if n in turns.session[order]]
+    wanted = list(dict.fromkeys([*firsts, *(int(p) for p in order[:_MOST_ROWS])]))
+    said = {t.doc_id: t for t in reader.texts([int(turns.doc[p]) for p in wanted])}
+    rows: dict[int, list[Row]] = {number: [] for number in numbers}
+    left = budget * _CHARS_A_TOKEN
+    for place in wanted:
+        turn = said[int(turns.doc[place])]
+        excerpt, cut = _excerpt(turn.text, seen)
+        if len(excerpt) > left and any(rows.values()):
+            continue
+        left -= len(excerpt)
+        score = round(float(seen.turns[place]), 3)
+        row = Row(int(turn.seq or 0), turn.role or "", _when(turn.occurred_us), excerpt, cut, score)
+        rows[int(turns.session[place])].append(row)
+    return [_hit(reader, seen, n, sorted(rows[n], key=lambda r: r.seq)) for n in numbers if rows[n]]
+
+
+def _when(us: int | None) -> datetime | None:
+    return None if us is None else _EPOCH + timedelta(microseconds=us)
+
+
+def _excerpt(said: str, seen: Look) -> tuple[str, bool]:
+    """The part of a turn in which most of the question's weight stands together, and whether anything was cut."""
+    said = said.strip()
+    if len(said) <= _LONGEST_ROW:
+        return said, False
+    weights = dict(zip(seen.lexical.postings.terms, seen.found.idf, strict=True))
+    spans = [(s, e, sum(weights.get(t, 0.0) for t in set(text.tokens(said[s:e])))) for s, e in _words(said)]
+    telling = [(s, e, w) for s, e, w in spans if w > 0]
+    if not telling:
+        return said[:_LONGEST_ROW], True
+    start = _densest(telling)
+    start = max(0, min(start - _LONGEST_ROW // 6, len(said) - _LONGEST_ROW))
+    end = start + _LONGEST_ROW
+    while start and not said[start - 1].isspace() and said[start - 1] not in "([{\"'`":
+        start -= 1
+    return said[start:end].strip(), True
+
+
+def _words(said: str) -> list[tuple[int, int]]:
+    return [word.span() for word in _WORD.finditer(said)]
+
+
+def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
+    """Where the stretch of :data:`_LONGEST_ROW` characters with the most weight begins."""
+    best, best_start = -1.0, telling[0][0]
+    for i, (start, _, _) in enumerate(telling):
+        weight = sum(w for _, e, w in telling[i : i + 60] if e <= start + _LONGEST_ROW)
+        if weight > best:
+            best, best_start = weight, start
+    return best_start
+
+
+def _hit(reader: IndexReader, seen: Look, number: int, rows: list[Row]) -> Hit:
+    facets = reader.rows(
+        """SELECT session_id, agent, author_name, author_email, origin, actor, branch, commits, title, started_at
+           FROM facets WHERE session_ord = ?""",
+        [number],
+    )[0]
+    return record(Hit, (*facets[:9], aware(facets[9]), round(float(seen.sessions[number]), 3), rows))

@@ -1,0 +1,139 @@
+"""Opening a database file: late, briefly, and with every foreign error turned into one sentence.
+
+DuckDB lets one process write or many read, and a second opener fails at once instead of waiting. So the opener
+waits here, with a back-off, as long as the caller allows.
+
+The driver is taken without the Python around it: ``import duckdb`` loads its relation and expression builders, none of
+which we use: 103 ms, of which the compiled module underneath is 21. That module is not the documented one, so a version
+in which it has not all that we use is loaded whole. Both names lead to the same objects: what one raises, the other's
+classes catch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from rekal.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
+
+USED = (
+    "BinderException",
+    "CatalogException",
+    "DataError",
+    "DuckDBPyConnection",
+    "Error",
+    "FatalException",
+    "IOException",
+    "InternalException",
+    "NotSupportedError",
+    "OutOfMemoryException",
+    "PermissionException",
+    "ProgrammingError",
+    "StatementType",
+    "TransactionException",
+    "connect",
+)
+"""All that rekal takes from the driver."""
+
+
+def load(compiled: str = "_duckdb", whole: str = "duckdb") -> ModuleType:
+    """The module ``compiled`` where it has all of :data:`USED`, else ``whole``. ImportError without both."""
+    try:
+        found = import_module(compiled)
+    except ImportError:
+        return import_module(whole)
+    return found if all(hasattr(found, name) for name in USED) else import_module(whole)
+
+
+if TYPE_CHECKING:
+    import duckdb as duckdb
+else:
+    duckdb = load()
+
+Connection = duckdb.DuckDBPyConnection
+
+# Two threads: commands are short and run beside the user's own work; memory is what a large store's sort may take.
+# And no extension is ever fetched: for a file that looks like another program's, DuckDB would go and download one.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 2,
+    "memory_limit": "1GB",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+# What a disk does to us: a commit that cannot be written fails as a transaction.
+_DISK = (duckdb.IOException, duckdb.TransactionException)
+_NOT_OUR_SQL = (*_DISK, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
+_FULL = ("no space left", "disk full", "out of disk", "quota exceeded", "file too large")
+# What DuckDB says of a file that is not whole; any other trouble with reading may pass and is no reason to move it.
+_DAMAGED = ("corrupt", "checksum", "not a valid duckdb", "could not read enough", "extension", "replaying wal")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
+
+
+def connect(path: Path, *, read_only: bool, wait: float = 5.0, block_size: int | None = None) -> Connection:
+    """Open ``path``, trying again for ``wait`` seconds while another process holds it.
+
+    ``block_size`` (bytes) counts when the file is created: a file that grows by a few rows at a time wants small ones.
+
+    Raises:
+        StoreBusy: it is still held.
+        StoreDamaged: it is not a database, or its contents fail their checks.
+        StoreUnwritable: the directory is read-only or the disk is full.
+    """
+    config = _CONFIG | ({"default_block_size": str(block_size)} if block_size else {})
+    until = time.monotonic() + wait
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return duckdb.connect(str(path), read_only=read_only, config=config)
+        except duckdb.Error as error:
+            translated = translate(error, path)
+            if not isinstance(translated, StoreBusy) or time.monotonic() >= until:
+                raise translated from None
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn DuckDB's errors inside the block into ours. Mistakes in our own SQL pass through: they are bugs."""
+    try:
+        yield
+    except duckdb.Error as error:
+        # A block that fails its checksum is a plain Error, of no class of its own.
+        if type(error) is not duckdb.Error and not isinstance(error, _NOT_OUR_SQL):
+            raise
+        raise translate(error, path) from error
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None  # what it was before DuckDB made this of it
+
+
+def translate(error: duckdb.Error, path: Path) -> StoreError:
+    """What one of DuckDB's errors means to the user."""
+    said = str(error)
+    low = said.replace(str(path), path.name).lower()  # a directory may be called anything
+    if "lock is held" in low or "being used by another process" in low or "could not set lock" in low:
+        return StoreBusy(f"{path.name} is in use by another process{_holder(said)}", "try again in a moment")
+    if any(sign in low for sign in _FULL):
+        return StoreUnwritable(f"the disk is full, {path.name} was not changed", "free some space and try again")
+    if "permission denied" in low or "read-only" in low or "cannot open file" in low:
+        return StoreUnwritable(f"{path} cannot be opened for this", "check the directory's permissions")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return StoreError(f"not enough memory for {path.name}", "close something and try again")
+    if isinstance(error, _DISK) and not any(sign in low for sign in _DAMAGED):
+        reason = said.splitlines()[0].partition("Error: ")[2][:120]
+        return StoreError(f"{path.name} cannot be read or written ({reason})", "try again, then look at the disk")
+    return StoreDamaged(f"{path.name} is damaged", "see `rekal status` for how to restore")
+
+
+def _holder(said: str) -> str:
+    """DuckDB names the process that holds the lock; hand that on."""
+    _, found, rest = said.partition("PID ")
+    number = rest.split(")")[0].split(" ")[0].strip(".,") if found else ""
+    return f" (process {number})" if number.isdigit() else ""

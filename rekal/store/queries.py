@@ -1,0 +1,114 @@
+"""Reading data.db back into records."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rekal.model import Checkpoint, Edit, FileChange, Session, SessionRange, ToolCall, Turn
+from rekal.store.database import Connection
+from rekal.store.rows import aware, record
+
+_SESSION = """id, agent, native_id, author_name, author_email, origin, parent_id, forked_from, actor, agent_type,
+    description, spawn_depth, branch, cwd, model, title, started_at"""
+
+
+def session_ids(con: Connection, prefix: str = "") -> list[str]:
+    """Ids of stored sessions that start with ``prefix``, in order."""
+    rows = con.execute("SELECT id FROM sessions WHERE starts_with(id, ?) ORDER BY id", [prefix]).fetchall()
+    return [str(row[0]) for row in rows]
+
+
+def session(con: Connection, session_id: str, first: int = 0, last: int | None = None) -> Session | None:
+    """One session with its turns ``first`` to ``last`` (both included) and the calls and edits made in them."""
+    head = con.execute(f"SELECT {_SESSION} FROM sessions WHERE id = ?", [session_id]).fetchone()
+    if head is None:
+        return None
+    until = 2**31 - 1 if last is None else last
+    # Calls made before the first turn have turn_seq -1 and belong to a reading that starts at the beginning.
+    calls_from = -1 if first == 0 else first
+    return record(
+        Session,
+        head[:16],
+        started_at=aware(head[16]),
+        turns=_turns(con, session_id, first, until),
+        tool_calls=_calls(con, session_id, calls_from, until),
+        edits=_edits(con, session_id, calls_from, until),
+    )
+
+
+def _turns(con: Connection, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
+    rows = con.execute(
+        """SELECT seq, uid, role, content, occurred_at, model FROM turns
+           WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq""",
+        [session_id, first, last],
+    ).fetchall()
+    return tuple(Turn(seq, uid, role, content, aware(at), model) for seq, uid, role, content, at, model in rows)
+
+
+def _calls(con: Connection, session_id: str, first: int, last: int) -> tuple[ToolCall, ...]:
+    rows = con.execute(
+        """SELECT seq, uid, turn_seq, tool, path, command, outcome, excerpt, occurred_at FROM tool_calls
+           WHERE session_id = ? AND turn_seq BETWEEN ? AND ? ORDER BY seq""",
+        [session_id, first, last],
+    ).fetchall()
+    return tuple(record(ToolCall, (*row[:8], aware(row[8]))) for row in rows)
+
+
+def _edits(con: Connection, session_id: str, first: int, last: int) -> tuple[Edit, ...]:
+    rows = con.execute(
+        """SELECT e.seq, e.tool_call_seq, e.path, e.line_hashes FROM edits e
+           JOIN tool_calls c ON c.session_id = e.session_id AND c.seq = e.tool_call_seq
+           WHERE e.session_id = ? AND c.turn_seq BETWEEN ? AND ? ORDER BY e.seq""",
+        [session_id, first, last],
+    ).fetchall()
+    return tuple(Edit(seq, call, path, tuple(hashes)) for seq, call, path, hashes in rows)
+
+
+def children(con: Connection, session_id: str) -> list[str]:
+    """Sub-agents' sessions of a session, in order."""
+    rows = con.execute("SELECT id FROM sessions WHERE parent_id = ? ORDER BY started_at, id", [session_id]).fetchall()
+    return [str(row[0]) for row in rows]
+
+
+def checkpoints(
+    con: Connection, where: str = "true", values: Sequence[object] = (), limit: int = -1
+) -> list[Checkpoint]:
+    """Checkpoints that satisfy a condition on their columns, newest commit first. ``limit`` -1: all."""
+    tail = f"LIMIT {limit}" if limit >= 0 else ""
+    rows = con.execute(
+        f"""SELECT id, git_sha, author_email, tree_sha, patch_id, parent_sha, branch, subject, committed_at, origin
+            FROM checkpoints WHERE {where} ORDER BY committed_at DESC NULLS LAST, pos DESC, rowid DESC {tail}""",
+        list(values),
+    ).fetchall()
+    wanted = [str(row[0]) for row in rows]
+    files = _files(con, wanted)
+    ranges = _ranges(con, wanted)
+    return [
+        record(Checkpoint, (*row[:8], aware(row[8]), row[9], tuple(files[row[0]]), tuple(ranges[row[0]])))
+        for row in rows
+    ]
+
+
+def _files(con: Connection, wanted: Sequence[str]) -> dict[str, list[FileChange]]:
+    found: dict[str, list[FileChange]] = defaultdict(list)
+    rows = con.execute(
+        """SELECT checkpoint_id, path, change, old_path FROM files_touched
+           WHERE checkpoint_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY path, change""",
+        [list(wanted)],
+    ).fetchall()
+    for owner, path, change, old in rows:
+        found[owner].append(FileChange(path, change, old))
+    return found
+
+
+def _ranges(con: Connection, wanted: Sequence[str]) -> dict[str, list[SessionRange]]:
+    found: dict[str, list[SessionRange]] = defaultdict(list)
+    rows = con.execute(
+        """SELECT checkpoint_id, session_id, first_seq, last_seq, evidence FROM checkpoint_sessions
+           WHERE checkpoint_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY evidence DESC, session_id""",
+        [list(wanted)],
+    ).fetchall()
+    for owner, session_id, first, last, evidence in rows:
+        found[owner].append(SessionRange(session_id, first, last, evidence))
+    return found

@@ -1,0 +1,85 @@
+"""Where reading of this machine's transcripts stopped."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from rekal.store.database import Connection
+from rekal.store.rows import insert, record
+
+
+class SourceState(msgspec.Struct, frozen=True):
+    """One source as it was when last read.
+
+    ``belongs`` is false for a source of another repository: it is remembered so that it is not read again until it
+    changes. ``error`` is why nothing of it could be read; it is tried again when size or time move.
+    """
+
+    source: str
+    agent: str
+    size: int
+    mtime_ns: int
+    offset: int = 0
+    prefix_hash: str = ""
+    session_id: str | None = None
+    belongs: bool = True
+    skipped_bytes: int = 0
+    drift: Mapping[str, int] = msgspec.field(default_factory=dict)
+    error: str | None = None
+
+
+class SourceSummary(msgspec.Struct, frozen=True):
+    """What ``status`` says about one agent's sources."""
+
+    agent: str
+    sources: int
+    skipped_bytes: int
+    drift: Mapping[str, int]
+    unreadable: int
+
+
+def states(con: Connection) -> dict[str, SourceState]:
+    """All sources known, by key."""
+    rows = con.execute(
+        """SELECT source, agent, size, mtime_ns, "offset", prefix_hash, session_id, belongs, skipped_bytes, drift, error
+           FROM source_state"""
+    ).fetchall()
+    return {row[0]: record(SourceState, (*row[:9], msgspec.json.decode(row[9]), row[10])) for row in rows}
+
+
+def revisions(con: Connection) -> dict[str, tuple[int, int]]:
+    """Size and time of every known source: all that is needed to see that nothing changed."""
+    rows = con.execute("SELECT source, size, mtime_ns FROM source_state").fetchall()
+    return {str(source): (int(size), int(mtime)) for source, size, mtime in rows}
+
+
+def save(con: Connection, found: Sequence[SourceState]) -> None:
+    """Remember sources, each once, in place of what was known of them."""
+    insert(con, "source_state", [_row(state) for state in found], replace=True)
+
+
+def _row(state: SourceState) -> tuple[object, ...]:
+    drift = json.dumps(dict(sorted(state.drift.items())))
+    place = (state.source, state.agent, state.size, state.mtime_ns, state.offset, state.prefix_hash)
+    return (*place, state.session_id, state.belongs, state.skipped_bytes, drift, state.error)
+
+
+def summary(con: Connection) -> list[SourceSummary]:
+    """Per agent: sources of this repository, bytes skipped, unknown record types, unreadable sources."""
+    found: dict[str, list[SourceState]] = {}
+    for state in states(con).values():
+        if state.belongs or state.error:
+            found.setdefault(state.agent, []).append(state)
+    return [_sum_up(agent, found[agent]) for agent in sorted(found)]
+
+
+def _sum_up(agent: str, group: list[SourceState]) -> SourceSummary:
+    drift: Counter[str] = Counter()
+    for state in group:
+        drift.update(state.drift)
+    skipped = sum(state.skipped_bytes for state in group)
+    return SourceSummary(agent, len(group), skipped, dict(drift), sum(state.error is not None for state in group))

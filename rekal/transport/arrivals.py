@@ -1,0 +1,94 @@
+"""The refs that fetches brought, and what each says about itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from rekal.errors import GitError
+from rekal.git import Repo
+from rekal.store.import_rules import UNVERIFIED
+from rekal.transport.refs import clone_id, slug
+
+TRACKING = "refs/rekal-remote/"
+MAX_REFS = 4_096
+BAD = "B"
+UNCHECKED = "E"
+
+_NAME = re.compile(r"(.+)/([a-z0-9-]{1,250}/[0-9a-z]{10})")
+_AUTHOR = re.compile(r"author (.*) <([^<>\n]*)>")
+_SIGNATURE_SECONDS = 20.0
+
+
+class Ref(msgspec.Struct, frozen=True):
+    """One clone's ref as a fetch left it. ``clone`` is ``<author slug>/<clone id>``, whichever remote it came from."""
+
+    name: str
+    remote: str
+    clone: str
+    tip: str
+
+    @property
+    def origins(self) -> tuple[str, str]:
+        """What its records are stamped with: those of the author it names, and all others."""
+        return self.clone, UNVERIFIED + self.clone
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """The refs that may be read, and how many under our prefix may not: odd names, or more than the limit."""
+
+    refs: tuple[Ref, ...]
+    odd: int = 0
+
+
+def arrived(repo: Repo, remotes: Collection[str], own_store: str) -> Seen:
+    """Refs that came from these remotes, this clone's own left out, in order of clone and remote."""
+    out = repo.run("for-each-ref", "--format=%(refname) %(objectname) %(objecttype)", TRACKING)
+    refs: list[Ref] = []
+    odd = 0
+    for line in out.splitlines():
+        name, oid, kind = line.rsplit(" ", 2)
+        match = _NAME.fullmatch(name.removeprefix(TRACKING))
+        if match is None or kind != "commit":
+            odd += 1
+        elif match[1] in remotes and match[2].split("/")[1] != clone_id(own_store):
+            refs.append(Ref(name, match[1], match[2], oid))
+    refs.sort(key=lambda ref: (ref.clone, ref.remote))
+    return Seen(tuple(refs[:MAX_REFS]), odd + len(refs[MAX_REFS:]))
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """What a ref says of itself. ``email`` is empty when it does not fit the ref's name, so that nobody is verified."""
+
+    version: int
+    email: str = ""
+
+
+def owner_of(ref: Ref, format_text: str | None) -> Owner | None:
+    """Whose ref this is, by what it says; None when that is not to be understood."""
+    lines = (format_text or "").splitlines()
+    if not lines or not lines[0].startswith("rekal ") or not lines[0][6:].isdecimal() or len(lines[0]) > 12:
+        return None
+    version = int(lines[0][6:])
+    who, clone = ref.clone.split("/")
+    # Layout 1 named the store as well; the ref's name does that.
+    store = next((line[6:] for line in lines if line.startswith("store ")), clone)
+    author = next(filter(None, map(_AUTHOR.fullmatch, lines)), None)
+    if author is None or (slug(author[2]), clone_id(store)) != (who, clone):
+        return Owner(version)
+    return Owner(version, author[2].lower())
+
+
+def signatures(repo: Repo, tips: Collection[str]) -> Mapping[str, str]:
+    """Git's word on the signature of each tip: G good, B bad, U unknown, N none, E could not be checked, and so on."""
+    if not tips:
+        return {}
+    try:
+        arguments = ("log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %G?", "--stdin")
+        asked = "".join(f"{tip}\n" for tip in tips).encode()
+        out = repo.run(*arguments, stdin=asked, timeout=_SIGNATURE_SECONDS)
+    except GitError:
+        return dict.fromkeys(tips, UNCHECKED)
+    return {sha: word for sha, _, word in (line.partition(" ") for line in out.splitlines())}

@@ -1,0 +1,199 @@
+"""What may leave: chosen by the merge gate, scanned once more, cut into segments.
+
+A checkpoint leaves once its commit is part of the mainline, and with it the turns that led to it and not one more.
+Every string is scanned again by the scrubber on the way out: what it finds holds the checkpoint back and names the
+session and the kind, because either the rules became stricter since it was stored or something got past them.
+
+In distilled mode checkpoints leave without their turns; they are marked apart, so that a later change to full mode
+sends the turns too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from rekal.git import Repo
+from rekal.model import LOCAL, Checkpoint, Rewrite, Session, SessionRange, Tombstone
+from rekal.scrub import Scrubber
+from rekal.store import queries
+from rekal.store.ledger import Ledger
+from rekal.transport import sent_log
+from rekal.transport.mainline import RULE_VERSION, Mainline, Verdict, Why, judge
+from rekal.wire.segment import Record
+from rekal.wire.session_parts import SessionPart
+
+Share = Literal["full", "distilled", "none"]
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Something that stays, and why, in words."""
+
+    what: str
+    why: str
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """What one publish would send. ``marks`` are the rows that say afterwards that it left."""
+
+    records: list[Record]
+    marks: list[sent_log.Mark]
+    checkpoints: list[Checkpoint]
+    sessions: list[str]
+    held: list[Held]
+    verdicts: list[Verdict]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to send."""
+        return not self.records
+
+
+def plan(
+    ledger: Ledger,
+    repo: Repo,
+    mainline: Mainline | None,
+    share: Share,
+    scrubber: Scrubber,
+    said: Sequence[str] = (),
+) -> Outgoing:
+    """Decide what leaves now; ``said`` are commits that the user says were merged. Writes nothing."""
+    sent = sent_log.sent(ledger)
+    kinds = ("checkpoint",) if share == "full" else ("checkpoint", "summary")
+    waiting = [c for c in _local_checkpoints(ledger) if not any((kind, c.id) in sent.marks for kind in kinds)]
+    verdicts = judge(repo, mainline, waiting, sent_log.known_verdicts(ledger, mainline), said)
+    open_ = [c for c, verdict in zip(waiting, verdicts, strict=True) if verdict.shareable]
+    shut = [
+        Held(f"{c.git_sha[:10]} {c.subject or ''}".strip(), str(v.why))
+        for c, v in zip(waiting, verdicts, strict=True)
+        if not v.shareable
+    ]
+    out = _Outbound(ledger, scrubber, sent, share)
+    for checkpoint in reversed(open_):  # oldest first: a reader who gets half has the older half
+        out.add(checkpoint)
+    out.add_rewrites(_rewrites(ledger, [c.git_sha for c in open_]))
+    out.add_tombstones(sent_log.own_tombstones(ledger))
+    return Outgoing(out.records, out.marks, out.checkpoints, sorted(out.session_ids), [*shut, *out.held], verdicts)
+
+
+def _local_checkpoints(ledger: Ledger) -> list[Checkpoint]:
+    """Checkpoints made here, without those whose commit was rewritten: the new one carries their sessions."""
+    superseded = """origin = ? AND git_sha NOT IN (
+        SELECT r.old_sha FROM rewrites r JOIN checkpoints c ON c.git_sha = r.new_sha)"""
+    return queries.checkpoints(ledger.con, superseded, [LOCAL])
+
+
+def _rewrites(ledger: Ledger, shas: Sequence[str]) -> list[Rewrite]:
+    rows = ledger.con.execute(
+        """SELECT old_sha, new_sha, how FROM rewrites
+           WHERE new_sha IN (SELECT unnest(?::VARCHAR[])) ORDER BY new_sha, old_sha""",
+        [list(shas)],
+    ).fetchall()
+    return [Rewrite(*row) for row in rows]
+
+
+class _Outbound:
+    """Collects records in the order they are sent, each once, each scanned."""
+
+    def __init__(self, ledger: Ledger, scrubber: Scrubber, sent: sent_log.Sent, share: Share) -> None:
+        self._ledger = ledger
+        self._scrubber = scrubber
+        self._sent = sent
+        self._share = share
+        self.records: list[Record] = []
+        self.marks: list[sent_log.Mark] = []
+        self.checkpoints: list[Checkpoint] = []
+        self.session_ids: set[str] = set()
+        self.held: list[Held] = []
+
+    def add(self, checkpoint: Checkpoint) -> None:
+        """A checkpoint, and in full mode the turns of its ranges that have not left yet. All of it or nothing."""
+        full = self._share == "full"
+        if not full:
+            checkpoint = msgspec.structs.replace(checkpoint, sessions=())
+        parts = [part for r in checkpoint.sessions for part in self._parts(r)]
+        secrets = [(f"session {p.id[:10]}", self._secrets(_strings_of_session(p))) for p in parts]
+        secrets.append((f"checkpoint {checkpoint.git_sha[:10]}", self._secrets(_strings_of_checkpoint(checkpoint))))
+        found = [Held(what, f"contains what looks like {kinds}") for what, kinds in secrets if kinds]
+        if found:
+            self.held.extend(found)
+            return
+        for part in parts:
+            self._send(part)
+        self.records.append(checkpoint)
+        self.marks.append(("checkpoint" if full else "summary", checkpoint.id))
+        self.checkpoints.append(checkpoint)
+
+    def _parts(self, r: SessionRange) -> Iterator[Session]:
+        for first, last in self._sent.gaps(r):
+            session = queries.session(self._ledger.con, r.session_id, first, last)
+            # A commit of a teammate's that was rewritten here carries the teammate's sessions: theirs to send.
+            if session is not None and session.origin == LOCAL and (session.turns or session.tool_calls):
+                yield session
+
+    def _send(self, session: Session) -> None:
+        head = ("head", session.id)
+        if head not in self._sent.marks:
+            self.records.append(msgspec.structs.replace(session, turns=(), tool_calls=(), edits=()))
+            self.marks.append(head)
+            self._sent.marks.add(head)
+        self.records.append(SessionPart(session.id, session.turns, session.tool_calls, session.edits))
+        seqs = [t.seq for t in session.turns] or [max(0, c.turn_seq) for c in session.tool_calls]
+        self.marks.append(self._sent.mark_range(session.id, min(seqs), max(seqs)))
+        self.session_ids.add(session.id)
+
+    def add_rewrites(self, rewrites: Iterable[Rewrite]) -> None:
+        """What became what, for commits that leave."""
+        for rewrite in rewrites:
+            self._once(("rewrite", f"{rewrite.old_sha}:{rewrite.new_sha}"), rewrite)
+
+    def add_tombstones(self, stones: Iterable[Tombstone]) -> None:
+        """What was forgotten here: only an id or a hash leaves."""
+        for stone in stones:
+            self._once(("tombstone", stone.target), stone)
+
+    def _once(self, mark: sent_log.Mark, record: Record) -> None:
+        if mark not in self._sent.marks:
+            self._sent.marks.add(mark)
+            self.records.append(record)
+            self.marks.append(mark)
+
+    def _secrets(self, strings: Iterable[str | None]) -> str:
+        """The kinds found, in words; empty when there are none."""
+        found: Counter[str] = Counter()
+        for text in strings:
+            if text:
+                found.update(self._scrubber.kinds(text))
+        return ", ".join(sorted(found))
+
+
+def _strings_of_session(session: Session) -> Iterator[str | None]:
+    yield from (session.title, session.description, session.branch, session.cwd, session.agent_type, session.native_id)
+    for turn in session.turns:
+        yield turn.content
+    for call in session.tool_calls:
+        yield from (call.tool, call.path, call.command, call.excerpt)
+    for edit in session.edits:
+        yield edit.path
+
+
+def _strings_of_checkpoint(checkpoint: Checkpoint) -> Iterator[str | None]:
+    yield from (checkpoint.subject, checkpoint.branch)
+    for change in checkpoint.files:
+        yield from (change.path, change.old_path)
+
+
+def remember_verdicts(ledger: Ledger, mainline: Mainline | None, verdicts: Sequence[Verdict]) -> None:
+    """Keep verdicts for this tip. Inside a transaction. A *no* is asked again when the tip moves."""
+    if mainline is None:
+        return
+    for verdict in verdicts:
+        if verdict.why is not Why.NO_MAINLINE:
+            ledger.con.execute(
+                "INSERT OR REPLACE INTO merge_verdicts VALUES (?, ?, ?, ?)",
+                [verdict.git_sha, mainline.tip, RULE_VERSION, verdict.why.name],
+            )
+    ledger.con.execute("DELETE FROM merge_verdicts WHERE target_tip <> ?", [mainline.tip])

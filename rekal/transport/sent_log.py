@@ -1,0 +1,129 @@
+"""What already left this clone, as the ledger remembers it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from rekal.model import LOCAL, Checkpoint, SessionRange, Tombstone
+from rekal.store import queries
+from rekal.store.ledger import Ledger
+from rekal.store.rows import aware, insert, naive, record
+from rekal.transport.mainline import RULE_VERSION, Mainline, Why
+
+Mark = tuple[str, str]
+"""Kind and id of something sent: ``checkpoint``, ``head``, ``turns`` (``session:first:last``), ``rewrite``,
+``tombstone``, ``event``."""
+
+
+class Sent(msgspec.Struct):
+    """Marks of everything sent, and the turns of each session among them."""
+
+    marks: set[Mark]
+    turns: dict[str, set[int]]
+
+    def gaps(self, r: SessionRange) -> Iterator[tuple[int, int]]:
+        """The stretches of a range that have not left, first and last turn of each."""
+        sent = self.turns.get(r.session_id, set())
+        start: int | None = None
+        for seq in range(r.first_seq, r.last_seq + 2):
+            missing = seq <= r.last_seq and seq not in sent
+            if missing and start is None:
+                start = seq
+            elif not missing and start is not None:
+                yield start, seq - 1
+                start = None
+
+    def mark_range(self, session_id: str, first: int, last: int) -> Mark:
+        """Note that turns are being sent; returns their mark."""
+        self.turns.setdefault(session_id, set()).update(range(first, last + 1))
+        mark = ("turns", f"{session_id}:{first}:{last}")
+        self.marks.add(mark)
+        return mark
+
+
+def sent(ledger: Ledger) -> Sent:
+    """Everything sent so far."""
+    marks: set[Mark] = {(str(k), str(i)) for k, i in ledger.con.execute("SELECT kind, id FROM shipped").fetchall()}
+    turns: defaultdict[str, set[int]] = defaultdict(set)
+    for kind, name in marks:
+        if kind == "turns":
+            session_id, first, last = name.split(":")
+            turns[session_id].update(range(int(first), int(last) + 1))
+    return Sent(marks, dict(turns))
+
+
+def mark(ledger: Ledger, marks: Iterable[Mark], segment: str) -> None:
+    """Remember what left, with the first segment it left in. Inside a transaction."""
+    insert(ledger.con, "shipped", [(kind, name, segment) for kind, name in marks])
+
+
+def known_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
+    """Verdicts of the merge gate kept for this very tip."""
+    if mainline is None:
+        return {}
+    rows = ledger.con.execute(
+        "SELECT git_sha, verdict FROM merge_verdicts WHERE target_tip = ? AND rule_version = ?",
+        [mainline.tip, RULE_VERSION],
+    ).fetchall()
+    return {str(sha): Why[str(name)] for sha, name in rows}
+
+
+def checkpoints_sent(ledger: Ledger) -> list[Checkpoint]:
+    """The checkpoints that left, to whichever remote."""
+    return queries.checkpoints(ledger.con, "id IN (SELECT id FROM shipped WHERE kind IN ('checkpoint', 'summary'))", [])
+
+
+def own_tombstones(ledger: Ledger) -> list[Tombstone]:
+    """What was forgotten in this clone."""
+    rows = ledger.con.execute(
+        "SELECT target, reason, actor, recorded_at FROM tombstones WHERE origin = ? ORDER BY recorded_at, target",
+        [LOCAL],
+    ).fetchall()
+    return [Tombstone(target, reason, actor, _known(at)) for target, reason, actor, at in rows]
+
+
+def _known(at: datetime) -> datetime:
+    when = aware(at)
+    assert when is not None
+    return when
+
+
+class Push(msgspec.Struct, frozen=True):
+    """One departure: what ``audit`` lists. ``bytes`` counts the segments added."""
+
+    ref: str
+    tip: str
+    remote: str
+    url: str
+    pushed_at: datetime
+    checkpoints: int
+    sessions: int
+    bytes: int
+
+
+def record_push(ledger: Ledger, push: Push) -> None:
+    """Remember a departure. Inside a transaction."""
+    row = (
+        push.ref,
+        push.tip,
+        push.remote,
+        push.url,
+        naive(push.pushed_at),
+        push.checkpoints,
+        push.sessions,
+        push.bytes,
+    )
+    insert(ledger.con, "pushes", [row])
+
+
+def pushes(ledger: Ledger) -> Sequence[Push]:
+    """All departures, newest first."""
+    rows = ledger.con.execute(
+        """SELECT ref, tip, remote, url, pushed_at, checkpoints, sessions, bytes FROM pushes
+           ORDER BY pushed_at DESC, remote"""
+    ).fetchall()
+    return [record(Push, (*row[:4], _known(row[4]), *row[5:])) for row in rows]

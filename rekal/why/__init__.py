@@ -1,0 +1,1 @@
+"""The turn that wrote a line, and the reasons it gives."""

@@ -1,0 +1,1 @@
+"""The bytes that travel, and the records they hold: coding and decoding, nothing else."""
