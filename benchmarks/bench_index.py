@@ -19,12 +19,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.corpus import Vocabulary, add_sessions, write
-from rekal.index.bm25 import best_sessions, best_turns, bm25
-from rekal.index.build import update
+from rekal.index.bm25 import score_lexical
+from rekal.index.build import update_index
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader, open_index
-from rekal.index.text import query_tokens
+from rekal.index.text import query_terms
 from rekal.store.ledger import open_ledger
 
 _QUESTIONS = 20
@@ -65,7 +67,7 @@ def measure(directory: Path, turns: int) -> dict[str, float | int]:
     data, index, timer = directory / "data.db", directory / "index.db", Timer()
     vocabulary = write(data, turns)
     with open_ledger(data, read_only=True) as ledger, timer("full_build"):
-        update(ledger, index)
+        update_index(ledger, index)
     size = index.stat().st_size
     questions = [f"{vocabulary.sample(6)} {vocabulary.files[n]}" for n in range(_QUESTIONS)]
     _search(index, questions, timer)
@@ -84,9 +86,9 @@ def measure(directory: Path, turns: int) -> dict[str, float | int]:
 
 
 def _ask(reader: IndexReader, question: str, filters: Filters) -> None:
-    found = bm25(reader, query_tokens(question), filters)
-    best = best_turns(reader, found.turns, 50)
-    best_sessions(reader, found.sessions, 20)
+    found = score_lexical(reader, query_terms(question), filters)
+    best = np.argsort(-found.turns, kind="stable")[:50]
+    np.argsort(-found.sessions, kind="stable")
     reader.texts([int(doc) for doc in reader.units("turn").doc[best[:10]]])
 
 
@@ -109,7 +111,7 @@ def _extend(data: Path, index: Path, vocabulary: Vocabulary, timer: Timer) -> No
         with open_ledger(data, read_only=False) as ledger, ledger.transaction():
             add_sessions(ledger, vocabulary, 1_000_000 + number, 1)
         with open_ledger(data, read_only=True) as ledger, timer("add_one_session"):
-            update(ledger, index)
+            update_index(ledger, index)
 
 
 def _peers(directory: Path, data: Path, questions: list[str], timer: Timer) -> None:

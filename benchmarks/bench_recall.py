@@ -27,11 +27,11 @@ import numpy as np
 from benchmarks.corpus import write
 from rekal.config import Embed
 from rekal.embed.open import chosen_model_id
-from rekal.index.bm25 import best_sessions, bm25
-from rekal.index.build import update
+from rekal.index.bm25 import score_lexical
+from rekal.index.build import update_index
 from rekal.index.dense import Dense
 from rekal.index.reader import open_index
-from rekal.index.text import query_tokens
+from rekal.index.text import query_terms
 from rekal.index.vectors import VectorFile, append_vectors, chunk_keys, path_for
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
@@ -45,7 +45,7 @@ def make_store(layout: Layout, turns: int) -> list[str]:
     layout.create()
     vocabulary = write(layout.data, turns)
     with open_ledger(layout.data, read_only=True) as ledger:
-        update(ledger, layout.index)
+        update_index(ledger, layout.index)
     layout.vectors.mkdir()
     keys = chunk_keys(layout.index)
     random = np.random.default_rng(7).standard_normal((len(keys), _DIM), dtype=np.float32)
@@ -134,7 +134,7 @@ def search(turns: int, runs: int) -> dict[str, object]:
             dense = Dense(reader, VectorFile(path_for(layout.vectors, _MODEL)))
 
             def lexical(number: int) -> None:
-                best_sessions(reader, bm25(reader, query_tokens(questions[number % 20])).sessions, 20)
+                np.argsort(-score_lexical(reader, query_terms(questions[number % 20])).sessions, kind="stable")
 
             def near(number: int) -> None:
                 dense.centroid(dense.cosine(query))

@@ -21,11 +21,11 @@ from pathlib import Path
 from benchmarks.corpus import Vocabulary
 from rekal import ids
 from rekal.git import find_repo
-from rekal.index.build import update
+from rekal.index.build import update_index
 from rekal.index.filters import Filters
 from rekal.index.reader import open_index
 from rekal.model import Author, Checkpoint, FileChange, Session, SessionRange, ToolCall, Turn
-from rekal.recall.recall import Options, recall
+from rekal.recall.recall import Options, answer_question
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.transport.receive import receive
@@ -109,13 +109,13 @@ def _receive(reader: Path, layout: Layout, timer: Timer, prefix: str) -> int:
         received = receive(layout, find_repo(reader), ["origin"])
     assert received.notes == (), received.notes
     with timer(f"{prefix}index"), open_ledger(layout.data, read_only=True) as ledger:
-        update(ledger, layout.index)
+        update_index(ledger, layout.index)
     return received.imported.turns
 
 
 def _ask(layout: Layout, question: str) -> None:
     with open_index(layout.index) as reader:
-        recall(reader, question, Filters(), Options(0.5, 600, 5, False))
+        answer_question(reader, question, Filters(), Options(0.5, 600, 5, False))
 
 
 def _publish(writer: Path, person: int, records: list[Record]) -> None:

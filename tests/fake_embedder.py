@@ -17,8 +17,6 @@ class FakeEmbedder:
     ``calls`` counts the documents embedded, so a test can see that nothing is embedded twice.
     """
 
-    has_token_vectors = True
-
     def __init__(self, dim: int = 64, model_id: str = "fake:64") -> None:
         self.dim, self.model_id = dim, model_id
         self.calls = 0
@@ -41,9 +39,6 @@ class FakeEmbedder:
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = unit_rows(self._words(text).sum(axis=0)[None], self.dim)[0]
         return row
-
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        return [unit_rows(self._words(text), self.dim) for text in texts]
 
     def close(self) -> None:
         self.closed = True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from rekal.app.context import App
-from rekal.index.build import Indexed, replacing, update
-from rekal.index.freshness import KNOWLEDGE, head_tree, state_of
-from rekal.index.knowledge import knowledge_part, refresh
-from rekal.index.vectors import prune
+from rekal.index.build import Indexed, replace_index, update_index
+from rekal.index.freshness import KNOWLEDGE, head_tree, read_index_state
+from rekal.index.knowledge import knowledge_part, refresh_knowledge
+from rekal.index.vectors import prune_vectors
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import exclusive
 
@@ -18,10 +18,10 @@ def refresh_index(app: App, *, full: bool = False, wait: float = 60.0) -> Indexe
     lock = exclusive(app.layout.index_lock, wait=wait, purpose="indexing")
     with lock, open_ledger(app.layout.data, read_only=True, wait=wait) as ledger:
         knowledge = knowledge_part(app.repo, app.scrubber.text, _warn)
-        done = update(ledger, app.layout.index, full=full, parts=[knowledge])
+        done = update_index(ledger, app.layout.index, full=full, parts=[knowledge])
         _follow_head(app, ledger)
     if done.full:
-        prune(app.layout.index, app.layout.vectors)  # a full build is what follows when something was forgotten
+        prune_vectors(app.layout.index, app.layout.vectors)  # a full build is what follows when something was forgotten
     return done
 
 
@@ -32,6 +32,6 @@ def _warn(message: str) -> None:
 def _follow_head(app: App, ledger: Ledger) -> None:
     """Index the prose of a HEAD that moved while nothing new was captured."""
     tree = head_tree(app.repo)
-    if state_of(ledger.con, app.layout.index).get(KNOWLEDGE) != tree:
-        with replacing(ledger, app.layout.index, copy=True) as con:
-            refresh(con, app.repo, tree, app.scrubber.text, _warn)
+    if read_index_state(ledger.con, app.layout.index).get(KNOWLEDGE) != tree:
+        with replace_index(ledger, app.layout.index, copy=True) as con:
+            refresh_knowledge(con, app.repo, tree, app.scrubber.text, _warn)

@@ -10,7 +10,7 @@ from contextlib import closing
 from rekal.app.context import App
 from rekal.app.semantic import KEY, vectors_of
 from rekal.errors import EngineError, StoreBusy, StoreError
-from rekal.index.vectors import Progress, fill, progress
+from rekal.index.vectors import Progress, count_vectors, embed_missing
 
 _AT_MOST = 300.0  # seconds of one worker; the next one goes on
 _NICE = 10
@@ -21,7 +21,7 @@ def fill_vectors(app: App, report: Callable[[Progress], None], more: Callable[[]
     from rekal.embed.open import open_chosen
 
     with closing(open_chosen(app.config.embed, app.env.get(KEY))) as embedder:
-        return fill(app.layout.index, app.layout.vectors, embedder, report, more)
+        return embed_missing(app.layout.index, app.layout.vectors, embedder, report, more)
 
 
 def fill_in_background(app: App, log: Callable[[App, str], None]) -> None:
@@ -33,7 +33,7 @@ def fill_in_background(app: App, log: Callable[[App, str], None]) -> None:
         os.nice(_NICE)
     end = time.monotonic() + _AT_MOST
     try:
-        fill_vectors(app, lambda progress: None, lambda: time.monotonic() < end)
+        fill_vectors(app, lambda count_vectors: None, lambda: time.monotonic() < end)
     except StoreBusy:
         return  # another worker is at it, and finds what we would have found
     except EngineError as error:
@@ -44,6 +44,6 @@ def vectors_known(app: App) -> Progress | None:
     """How far embedding has come; None when it is switched off or there is no index. Opens no model."""
     try:
         path = vectors_of(app)
-        return progress(app.layout.index, path)
+        return count_vectors(app.layout.index, path)
     except (EngineError, StoreError):
         return None

@@ -25,18 +25,11 @@ class Embedder(Protocol):
     def dim(self) -> int:
         """Length of a vector."""
 
-    @property
-    def has_token_vectors(self) -> bool:
-        """Whether :meth:`token_vectors` can be called."""
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Rows for texts to be found: float32 ``[len(texts), dim]``, each of length 1."""
 
     def embed_query(self, text: str) -> Vectors:
         """Vector for a question: float32 ``[dim]``, of length 1."""
-
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """One unit vector per token of each text, special tokens left out: float32 ``[tokens, dim]``."""
 
     def close(self) -> None:
         """Let go of the model. Calling it twice does no harm."""

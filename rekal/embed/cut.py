@@ -8,12 +8,12 @@ CHARACTERS_A_TOKEN = 24  # far above what any tokenizer averages: bounds the cos
 SHRINK = 0.97
 
 
-def clean(text: str) -> str:
+def make_valid(text: str) -> str:
     """``text`` without what a tokenizer trips over: lone surrogates and NULs are replaced, an empty text is a space."""
     return text.encode("utf-8", "replace").decode().replace("\0", " ") or " "
 
 
-def fit(text: str, limit: int, count: Callable[[str], int]) -> str:
+def fit_window(text: str, limit: int, count: Callable[[str], int]) -> str:
     """The beginning of ``text`` that ``count`` finds to be at most ``limit`` tokens.
 
     Each round cuts in proportion to the excess, so two or three counts are the rule. A text whose UTF-8 bytes are

@@ -23,7 +23,6 @@ class LlamaEngine:
     def __init__(self, profile: Profile, threads: int) -> None:
         self._profile, self._threads = profile, threads
         self._pooled: Any = self._load(profile.pooling)
-        self._unpooled: Any = None
 
     def _load(self, pooling: str) -> Any:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads cost up to ten times on a busy machine
@@ -59,13 +58,7 @@ class LlamaEngine:
     def pooled(self, texts: Sequence[str]) -> Vectors:
         return self._embed(self._open(), list(texts))
 
-    def tokens(self, text: str) -> Vectors:
-        self._open()
-        if self._unpooled is None:
-            self._unpooled = self._load("none")
-        return self._embed(self._unpooled, text)
-
-    def _embed(self, model: Any, texts: str | list[str]) -> Vectors:
+    def _embed(self, model: Any, texts: list[str]) -> Vectors:
         try:
             with silenced_stderr():
                 return np.asarray(model.embed(texts, normalize=False, truncate=False), dtype=np.float32)
@@ -73,10 +66,9 @@ class LlamaEngine:
             raise EngineError(f"llama-cpp-python failed on a text ({error})") from error
 
     def close(self) -> None:
-        for model in (self._pooled, self._unpooled):
-            if model is not None:
-                model.close()
-        self._pooled = self._unpooled = None
+        if self._pooled is not None:
+            self._pooled.close()
+        self._pooled = None
 
 
 open_llama: EngineFactory = LlamaEngine

@@ -1,7 +1,7 @@
 """llama.cpp through xllamacpp: an embedding server inside this process, reached through its own calls.
 
 The server insists on an address to listen on. Where the system has Unix sockets it gets one in a private directory, so
-no port is opened. Cutting needs token counts and matching needs token vectors; both exist only behind that address.
+no port is opened. Cutting needs token counts, which exist only behind that address.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class _Server:
-    """One loaded model. Pooled and unpooled vectors take a server each."""
+    """One loaded model."""
 
     def __init__(self, profile: Profile, threads: int, pooling: str) -> None:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads cost up to ten times on a busy machine
@@ -110,7 +110,6 @@ class XllamaEngine:
     def __init__(self, profile: Profile, threads: int) -> None:
         self._profile, self._threads = profile, threads
         self._pooled: _Server | None = _Server(profile, threads, profile.pooling)
-        self._unpooled: _Server | None = None
 
     def _open(self) -> _Server:
         if self._pooled is None:
@@ -128,18 +127,10 @@ class XllamaEngine:
             rows += server.embeddings(texts[start : start + BATCH])
         return np.asarray(rows, dtype=np.float32)
 
-    def tokens(self, text: str) -> Vectors:
-        self._open()
-        if self._unpooled is None:
-            self._unpooled = _Server(self._profile, self._threads, "none")
-        answer = self._unpooled.post("/embedding", {"input": [text], "embd_normalize": -1})
-        return np.asarray(answer[0]["embedding"], dtype=np.float32)
-
     def close(self) -> None:
-        for server in (self._pooled, self._unpooled):
-            if server is not None:
-                server.close()
-        self._pooled = self._unpooled = None
+        if self._pooled is not None:
+            self._pooled.close()
+        self._pooled = None
 
 
 open_xllama: EngineFactory = XllamaEngine

@@ -31,71 +31,71 @@ class GgufHead(msgspec.Struct, frozen=True):
     dim: int
     pooling: int | None
 
+    @classmethod
+    def read(cls, path: Path) -> GgufHead:
+        """Head of the model file at ``path``; EngineError when it is no usable GGUF embedding model."""
+        try:
+            with path.open("rb") as file:
+                pairs = _read_pairs(file)
+        except OSError as error:
+            raise EngineError(f"the model file {path} cannot be read ({error.strerror})") from error
+        except (_Damaged, struct.error, OverflowError) as error:
+            raise EngineError(f"the file {path} is not a GGUF model, or is damaged") from error
+        architecture = str(pairs.get("general.architecture", ""))
+        context, dim = pairs.get(f"{architecture}.context_length"), pairs.get(f"{architecture}.embedding_length")
+        if not isinstance(context, int) or not isinstance(dim, int) or context < 4 or dim < 1:
+            raise EngineError(f"the model file {path} does not say its window and dimension")
+        pooling = pairs.get(f"{architecture}.pooling_type")
+        return cls(
+            architecture=architecture,
+            name=str(pairs.get("general.name") or path.stem),
+            context=context,
+            dim=dim,
+            pooling=pooling if isinstance(pooling, int) else None,
+        )
+
 
 class _Damaged(Exception):
     """The bytes are not those of a GGUF file."""
 
 
-def _take(file: BinaryIO, layout: str) -> int:
+def _read_scalar(file: BinaryIO, layout: str) -> int:
     data = file.read(struct.calcsize("<" + layout))
     (value,) = struct.unpack("<" + layout, data)
     return value  # type: ignore[no-any-return]
 
 
-def _text(file: BinaryIO) -> str:
-    length = _take(file, "Q")
+def _read_string(file: BinaryIO) -> str:
+    length = _read_scalar(file, "Q")
     if length > _LONGEST_STRING:
         raise _Damaged
     return file.read(length).decode("utf-8", "replace")
 
 
-def _value(file: BinaryIO, kind: int) -> Value:
+def _read_value(file: BinaryIO, kind: int) -> Value:
     """One value; of an array nothing is kept."""
     if kind == _STRING:
-        return _text(file)
+        return _read_string(file)
     if kind == _ARRAY:
-        element, count = _take(file, "I"), _take(file, "Q")
+        element, count = _read_scalar(file, "I"), _read_scalar(file, "Q")
         if element in _FIXED:
             file.seek(struct.calcsize("<" + _FIXED[element]) * count, 1)
         else:
             for _ in range(count):
-                _value(file, element)
+                _read_value(file, element)
         return None
     if kind not in _FIXED:
         raise _Damaged
-    return _take(file, _FIXED[kind])
+    return _read_scalar(file, _FIXED[kind])
 
 
-def _pairs(file: BinaryIO) -> dict[str, Value]:
+def _read_pairs(file: BinaryIO) -> dict[str, Value]:
     if file.read(4) != b"GGUF":
         raise _Damaged
-    if _take(file, "I") not in (2, 3):
+    if _read_scalar(file, "I") not in (2, 3):
         raise _Damaged
-    _take(file, "Q")
-    count = _take(file, "Q")
+    _read_scalar(file, "Q")
+    count = _read_scalar(file, "Q")
     if count > _MOST_PAIRS:
         raise _Damaged
-    return {_text(file): _value(file, _take(file, "I")) for _ in range(count)}
-
-
-def read_head(path: Path) -> GgufHead:
-    """What the file at ``path`` says of itself; EngineError when it is no usable GGUF embedding model."""
-    try:
-        with path.open("rb") as file:
-            pairs = _pairs(file)
-    except OSError as error:
-        raise EngineError(f"the model file {path} cannot be read ({error.strerror})") from error
-    except (_Damaged, struct.error, OverflowError) as error:
-        raise EngineError(f"the file {path} is not a GGUF model, or is damaged") from error
-    architecture = str(pairs.get("general.architecture", ""))
-    context, dim = pairs.get(f"{architecture}.context_length"), pairs.get(f"{architecture}.embedding_length")
-    if not isinstance(context, int) or not isinstance(dim, int) or context < 4 or dim < 1:
-        raise EngineError(f"the model file {path} does not say its window and dimension")
-    pooling = pairs.get(f"{architecture}.pooling_type")
-    return GgufHead(
-        architecture=architecture,
-        name=str(pairs.get("general.name") or path.stem),
-        context=context,
-        dim=dim,
-        pooling=pooling if isinstance(pooling, int) else None,
-    )
+    return {_read_string(file): _read_value(file, _read_scalar(file, "I")) for _ in range(count)}

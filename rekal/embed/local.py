@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from rekal.embed.base import Vectors, unit_rows
-from rekal.embed.cut import clean, fit
-from rekal.embed.profiles import Profile, verify
+from rekal.embed.cut import fit_window, make_valid
+from rekal.embed.profiles import Profile, verify_weights
 
 
 class Engine(Protocol):
-    """What llama.cpp does for us, behind either of its bindings. Texts given to it fit the model's window."""
+    """llama.cpp behind either of its bindings. Texts given to it fit the model's window."""
 
     name: str
 
@@ -22,9 +22,6 @@ class Engine(Protocol):
 
     def pooled(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, ``[n, d]``, of any length."""
-
-    def tokens(self, text: str) -> Vectors:
-        """One vector a token of ``text``, ``[tokens, d]``, special tokens included."""
 
     def close(self) -> None:
         """Free the model."""
@@ -39,10 +36,8 @@ class EngineFactory(Protocol):
 class LocalEmbedder:
     """An :class:`rekal.embed.base.Embedder` over one engine. The weights are verified before they are opened."""
 
-    has_token_vectors = True
-
     def __init__(self, profile: Profile, factory: EngineFactory, threads: int) -> None:
-        digest = verify(profile)
+        digest = verify_weights(profile)
         self._profile = profile
         self._engine = factory(profile, threads)
         # The engine is left out: both local engines give the same vectors (cosine > 0.999).
@@ -51,7 +46,7 @@ class LocalEmbedder:
 
     @property
     def engine(self) -> str:
-        """Which binding answers, for messages."""
+        """Name of the binding that answers, for messages."""
         return self._engine.name
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -63,14 +58,11 @@ class LocalEmbedder:
         row: Vectors = self._pooled([self._fitted(self._profile.query_prefix, text)])[0]
         return row
 
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        return [unit_rows(self._engine.tokens(self._fitted("", text))[1:-1], self.dim) for text in texts]
-
     def close(self) -> None:
         self._engine.close()
 
     def _fitted(self, prefix: str, text: str) -> str:
-        return fit(prefix + clean(text), self._profile.max_tokens, self._engine.count)
+        return fit_window(prefix + make_valid(text), self._profile.max_tokens, self._engine.count)
 
     def _pooled(self, texts: list[str]) -> Vectors:
         rows = self._engine.pooled(texts)

@@ -10,7 +10,7 @@ from typing import Literal
 from rekal.config import Embed
 from rekal.embed.base import Embedder
 from rekal.embed.local import EngineFactory, LocalEmbedder
-from rekal.embed.profiles import DEFAULT, Profile, resolve
+from rekal.embed.profiles import DEFAULT, Profile, find_profile
 from rekal.errors import EngineError
 
 EngineName = Literal["auto", "llama-cpp-python", "xllamacpp"]
@@ -55,21 +55,6 @@ def _remote(url: str, model: str, api_key: str | None, timeout: float = 10.0) ->
     return RemoteEmbedder(url, model, api_key, timeout)
 
 
-def open_embedder(
-    profile: Profile = DEFAULT,
-    *,
-    engine: EngineName = "auto",
-    url: str | None = None,
-    model: str | None = None,
-    api_key: str | None = None,
-    timeout: float = 10.0,
-) -> Embedder:
-    """The embedder that the settings ask for: the endpoint when ``url`` is given, else ``profile`` on this machine."""
-    if url:
-        return _remote(url, model or profile.name, api_key, timeout)
-    return open_local(profile, engine)
-
-
 def open_chosen(chosen: Embed, api_key: str | None = None) -> Embedder:
     """The embedder that the settings ask for. EngineError when there is none to be had."""
     if chosen.engine == "off":
@@ -83,7 +68,7 @@ def open_chosen(chosen: Embed, api_key: str | None = None) -> Embedder:
 
 def chosen_profile(chosen: Embed) -> Profile:
     """The local model that the settings name. UsageError for one not known, EngineError for a bad file."""
-    return resolve(chosen.model, Path(chosen.file).expanduser() if chosen.file else None)
+    return find_profile(chosen.model, Path(chosen.file).expanduser() if chosen.file else None)
 
 
 def chosen_model_id(chosen: Embed) -> str:

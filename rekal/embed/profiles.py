@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from rekal.embed.gguf import read_head
+from rekal.embed.gguf import GgufHead
 from rekal.errors import EngineError, UsageError
 
 Pooling = Literal["mean", "cls", "last"]
@@ -22,7 +22,7 @@ _POOLINGS: dict[int | None, Pooling] = {1: "mean", 2: "cls", 3: "last"}
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """How one model is used.
+    """Everything needed to use one model.
 
     ``file`` is a path, or a bare name inside the directory of packaged models. ``dim`` is what the model gives,
     ``stored_dim`` how many leading components are kept (models trained for it lose 2 % at a third of the size).
@@ -93,7 +93,7 @@ PROFILES: dict[str, Profile] = {profile.name: profile for profile in (DEFAULT, *
 
 def from_gguf(path: Path) -> Profile:
     """Profile of any GGUF embedding model, as its own header describes it: no prefixes, all components kept."""
-    head = read_head(path)
+    head = GgufHead.read(path)
     return Profile(
         name=head.name,
         file=str(path.absolute()),
@@ -104,7 +104,7 @@ def from_gguf(path: Path) -> Profile:
     )
 
 
-def resolve(model: str, file: Path | None = None) -> Profile:
+def find_profile(model: str, file: Path | None = None) -> Profile:
     """The profile called ``model``, or the one of the GGUF file at that path.
 
     ``file`` is where the user keeps the weights of a named profile. UsageError when ``model`` is neither.
@@ -117,7 +117,7 @@ def resolve(model: str, file: Path | None = None) -> Profile:
     raise UsageError(f"there is no model profile '{model}'", f"known are {', '.join(PROFILES)}, or a path to a .gguf")
 
 
-def verify(profile: Profile) -> str:
+def verify_weights(profile: Profile) -> str:
     """SHA-256 of the profile's weights, in hexadecimal.
 
     EngineError when the file is missing, is not what the profile pins, or has another shape than the profile says.
@@ -137,7 +137,7 @@ def verify(profile: Profile) -> str:
             f"the model file {path} is damaged: its sha256 is {found[:12]}…, not {profile.sha256[:12]}…",
             "reinstall rekal" if profile is DEFAULT else "fetch it again",
         )
-    head = read_head(path)
+    head = GgufHead.read(path)
     if head.dim != profile.dim or head.context < profile.max_tokens:
         raise EngineError(
             f"the model file {path} has {head.dim} dimensions and a window of {head.context} tokens,"

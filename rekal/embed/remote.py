@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rekal.embed.base import Vectors, unit_rows
-from rekal.embed.cut import clean
+from rekal.embed.cut import make_valid
 from rekal.errors import EngineError
 
 BATCH = 32
@@ -25,8 +25,6 @@ class RemoteEmbedder:
     ``url`` is the API's base (``https://host/v1``) or the endpoint itself. Opening one asks it for one vector, so a
     wrong address or model is known at once, and so is :attr:`dim`.
     """
-
-    has_token_vectors = False
 
     def __init__(self, url: str, model: str, api_key: str | None = None, timeout: float = 10.0) -> None:
         if not url.startswith(("http://", "https://")):
@@ -43,7 +41,7 @@ class RemoteEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         rows: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
-            rows += self._ask([clean(text)[:LONGEST_TEXT] for text in texts[start : start + BATCH]])
+            rows += self._ask([make_valid(text)[:LONGEST_TEXT] for text in texts[start : start + BATCH]])
         if any(len(row) != self.dim for row in rows):
             raise EngineError(f"the embedding endpoint {self._endpoint} changed its dimension")
         return unit_rows(np.asarray(rows, dtype=np.float32).reshape(len(rows), self.dim), self.dim)
@@ -51,9 +49,6 @@ class RemoteEmbedder:
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = self.embed_documents([text])[0]
         return row
-
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        raise EngineError("a remote endpoint gives no token vectors")
 
     def close(self) -> None:
         """Nothing is held open between calls."""

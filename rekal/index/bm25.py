@@ -60,7 +60,7 @@ class Lexical(msgspec.Struct, frozen=True):
     occurrences: Occurrences
 
 
-def idf(df: Longs, count: int, fewest: int = 0) -> Floats:
+def term_weights(df: Longs, count: int, fewest: int = 0) -> Floats:
     """Weight of terms that ``df`` of ``count`` units contain; fewer than ``fewest`` units count as that many.
 
     In a store of six turns every word is frequent: taken at its word it would know nothing about anything.
@@ -77,17 +77,17 @@ def _score(weights: Floats, found: Occurrences, lengths: Longs | Ints, average: 
     return np.bincount(found.place, gain, minlength=len(lengths)).astype(np.float64, copy=False)
 
 
-def occurrences(postings: Postings, units: Units) -> Occurrences:
+def find_occurrences(postings: Postings, units: Units) -> Occurrences:
     """The postings that fall on ``units``, filtered by nothing."""
     place = units.place[postings.doc]
     inside = np.flatnonzero(place >= 0)
     term = postings.term[inside]
-    df = _counts(term, len(postings.terms))
+    df = _count_terms(term, len(postings.terms))
     return Occurrences(term, place[inside], postings.tf[inside], df)
 
 
-def _counts(term: Ints, terms: int) -> Longs:
-    """How often each term occurs in ``term``, which is in order."""
+def _count_terms(term: Ints, terms: int) -> Longs:
+    """Number of occurrences by term; ``term`` is in order."""
     return np.diff(np.searchsorted(term, np.arange(terms + 1)))
 
 
@@ -105,22 +105,22 @@ def _summed(found: Occurrences, group: Ints, groups: int) -> Occurrences:
     cells = np.flatnonzero(sums)
     term, place = np.divmod(cells, groups)
     return Occurrences(
-        term.astype(np.int32), place.astype(np.int32), sums[cells].astype(np.int32), _counts(term, terms)
+        term.astype(np.int32), place.astype(np.int32), sums[cells].astype(np.int32), _count_terms(term, terms)
     )
 
 
 def score_kind(reader: IndexReader, postings: Postings, kind: Kind) -> Floats:
     """BM25 of all documents of one kind, by place in ``reader.units(kind)``."""
     units = reader.units(kind)
-    found = occurrences(postings, units)
-    return _score(idf(found.df, len(units)), found, units.length, _mean(units.length))
+    found = find_occurrences(postings, units)
+    return _score(term_weights(found.df, len(units)), found, units.length, _mean(units.length))
 
 
 def _mean(lengths: Ints | Longs) -> float:
     return float(lengths.sum()) / max(1, len(lengths))
 
 
-def bm25(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *, radius: int = 1) -> Lexical:
+def score_lexical(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *, radius: int = 1) -> Lexical:
     """Score turns, windows of a turn with ``radius`` neighbours to each side, sessions and facets for ``terms``.
 
     Filters apply before anything is cut. Windows and sessions are made of the turns the filters let through.
@@ -129,12 +129,14 @@ def bm25(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *
     postings = reader.postings(list(dict.fromkeys(terms)))
     sessions = session_mask(reader, filters)
     allowed = turn_mask(reader, filters, sessions)
-    everywhere = occurrences(postings, turns)
+    everywhere = find_occurrences(postings, turns)
     found = _keep(everywhere, allowed)
-    in_facets = occurrences(postings, facets)
+    in_facets = find_occurrences(postings, facets)
     only_facets = (everywhere.df == 0) & (in_facets.df > 0)
     weights = np.where(
-        only_facets, idf(in_facets.df, len(facets), FEWEST_SESSIONS), idf(everywhere.df, len(turns), FEWEST_TURNS)
+        only_facets,
+        term_weights(in_facets.df, len(facets), FEWEST_SESSIONS),
+        term_weights(everywhere.df, len(turns), FEWEST_TURNS),
     )
     scores = _score(weights, found, turns.length, _mean(turns.length))
     open_facets = (sessions & sessions_in_time(reader, filters, allowed))[facets.session]
@@ -142,36 +144,36 @@ def bm25(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *
         postings=postings,
         idf=weights,
         turns=scores,
-        windows=_windows(reader, weights, found, scores, allowed, radius),
-        sessions=_sessions(reader, everywhere, found, allowed),
-        facets=_facets(reader, _keep(in_facets, open_facets)),
+        windows=_score_windows(reader, weights, found, scores, allowed, radius),
+        sessions=_score_sessions(reader, everywhere, found, allowed),
+        facets=_score_facets(reader, _keep(in_facets, open_facets)),
         radius=radius,
         allowed=allowed,
         occurrences=found,
     )
 
 
-def _sessions(reader: IndexReader, everywhere: Occurrences, found: Occurrences, allowed: Bools) -> Floats:
+def _score_sessions(reader: IndexReader, everywhere: Occurrences, found: Occurrences, allowed: Bools) -> Floats:
     turns, count = reader.units("turn"), len(reader.sessions)
     mine = _summed(found, turns.session[found.place], count)
     df = mine.df if found is everywhere else _summed(everywhere, turns.session[everywhere.place], count).df
     lengths = np.bincount(turns.session, np.where(allowed, turns.length, 0), minlength=count).astype(np.int64)
-    return _score(idf(df, count, FEWEST_SESSIONS), mine, lengths, float(turns.length.sum()) / max(1, count))
+    return _score(term_weights(df, count, FEWEST_SESSIONS), mine, lengths, float(turns.length.sum()) / max(1, count))
 
 
-def _facets(reader: IndexReader, found: Occurrences) -> Floats:
+def _score_facets(reader: IndexReader, found: Occurrences) -> Floats:
     facets = reader.units("facet")
-    by_place = _score(idf(found.df, len(facets), FEWEST_SESSIONS), found, facets.length, _mean(facets.length))
+    by_place = _score(term_weights(found.df, len(facets), FEWEST_SESSIONS), found, facets.length, _mean(facets.length))
     scores = np.zeros(len(reader.sessions))
     scores[facets.session] = by_place
     return scores
 
 
-def _windows(
+def _score_windows(
     reader: IndexReader, weights: Floats, found: Occurrences, scores: Floats, allowed: Bools, radius: int
 ) -> Windows:
     turns, (start, end) = reader.units("turn"), reader.session_bounds
-    seeds = _best(scores, _WINDOW_SEEDS)
+    seeds = _best_places(scores, _WINDOW_SEEDS)
     reach = [np.clip(seeds + d, start[seeds], end[seeds]) for d in range(-radius, radius + 1)]
     centres = np.unique(np.concatenate(reach))
     centres = centres[allowed[centres]]
@@ -203,40 +205,10 @@ def _in_windows(found: Occurrences, first: Longs, last: Longs, count: int) -> Oc
     return Occurrences(term.astype(np.int32), window.astype(np.int32), tf[term, window].astype(np.int32), found.df)
 
 
-def _best(scores: Floats, limit: int) -> Longs:
+def _best_places(scores: Floats, limit: int) -> Longs:
     """Places of the ``limit`` highest positive scores and of all that tie with the last of them, unordered."""
     places: Longs = np.flatnonzero(scores > 0)
     if len(places) > limit:
         least = np.partition(scores[places], len(places) - limit)[len(places) - limit]
         places = places[scores[places] >= least]
     return places
-
-
-def best_turns(reader: IndexReader, scores: Floats, limit: int) -> Ints:
-    """Places of the best ``limit`` turns with a positive score, best first; ties go by session id, then seq."""
-    turns = reader.units("turn")
-    places = _best(scores, limit)
-    rank = reader.sessions.rank[turns.session[places]]
-    return places[np.lexsort((turns.seq[places], rank, -scores[places]))][:limit].astype(np.int32)
-
-
-def best_sessions(reader: IndexReader, scores: Floats, limit: int) -> Ints:
-    """Numbers of the best ``limit`` sessions with a positive score, best first; ties go by session id."""
-    numbers = _best(scores, limit)
-    return numbers[np.lexsort((reader.sessions.rank[numbers], -scores[numbers]))][:limit].astype(np.int32)
-
-
-def best_turn_scores(reader: IndexReader, scores: Floats) -> Floats:
-    """The highest of ``scores`` (by place of the turn) in each session, by session number; 0 for none."""
-    best = np.zeros(len(reader.sessions))
-    np.maximum.at(best, reader.units("turn").session, scores)
-    return best
-
-
-def terms_at(lexical: Lexical, first: Ints, last: Ints) -> Bools:
-    """Which terms occur in each run of turns from place ``first`` to ``last``: a row a run, a column a term."""
-    present = np.zeros((len(first), len(lexical.postings.terms)), np.bool_)
-    found = lexical.occurrences
-    for row, (start, stop) in enumerate(zip(first, last, strict=True)):
-        present[row, found.term[(found.place >= start) & (found.place <= stop)]] = True
-    return present

@@ -20,20 +20,12 @@ import msgspec
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
 from rekal.index import schema
-from rekal.index.facets import (
-    changed_sessions,
-    opened_since,
-    read_facets,
-    read_opened,
-    remove_facets,
-    write_facets,
-    write_opened,
-)
-from rekal.index.freshness import damage_named, quoted, state_of, why_full
+from rekal.index.facets import changed_sessions, copy_opened, read_facets, replace_facets
+from rekal.index.freshness import name_damage, read_index_state, reason_for_full
 from rekal.index.text import analysis_id
 from rekal.index.vectors import write_chunks
-from rekal.index.writer import Doc, Writer, scalar
-from rekal.store.database import Connection, duckdb, translated
+from rekal.index.writer import Doc, Writer, read_number
+from rekal.store.database import Connection, duckdb, quote_path, translated
 from rekal.store.ledger import Ledger
 
 _BATCH = 4096
@@ -41,7 +33,7 @@ _BUILDING = ".building-"
 
 
 class Indexed(msgspec.Struct, frozen=True):
-    """What an update did. ``reason`` says why it was a full build, and is empty otherwise."""
+    """Result of an update. ``reason`` says why it was a full build, and is empty otherwise."""
 
     full: bool
     reason: str
@@ -55,7 +47,7 @@ class Indexed(msgspec.Struct, frozen=True):
 Part = Callable[[Ledger, Connection, int], None]
 
 
-def update(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Sequence[Part] = ()) -> Indexed:
+def update_index(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Sequence[Part] = ()) -> Indexed:
     """Make index.db at ``index_path`` cover ``ledger``, ``parts`` included. The caller holds the index lock.
 
     Raises :class:`StoreUnwritable` when the directory or disk does not allow it; the old index is then still there.
@@ -66,10 +58,10 @@ def update(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Seque
     if not index_path.exists():
         return _build(ledger, index_path, "there is no index yet", parts)
     try:
-        state = state_of(ledger.con, index_path)
-        reason = why_full(ledger, state)
+        state = read_index_state(ledger.con, index_path)
+        reason = reason_for_full(ledger, state)
         if not reason:
-            return _append(ledger, index_path, int(state["position"]), parts)
+            return _append_changes(ledger, index_path, int(state["position"]), parts)
     except StoreDamaged:
         reason = "the index is damaged"
     return _build(ledger, index_path, reason, parts)
@@ -96,17 +88,17 @@ def _no_collection() -> Iterator[None]:
 def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part]) -> Indexed:
     with translated(ledger.path):
         ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
-    with replacing(ledger, index_path, copy=False) as con, _no_collection():
-        schema.create(con)
+    with replace_index(ledger, index_path, copy=False) as con, _no_collection():
+        schema.create_tables(con)
         return _cover(ledger, con, ids, reason, parts, after=-1)
 
 
-def _append(ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part]) -> Indexed:
+def _append_changes(ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part]) -> Indexed:
     if covered == ledger.position():
         return Indexed(False, "", 0, 0, covered)
     with translated(ledger.path):
         ids = changed_sessions(ledger.con, covered)
-    with replacing(ledger, index_path, copy=True) as con:
+    with replace_index(ledger, index_path, copy=True) as con:
         return _cover(ledger, con, ids, "", parts, after=covered)
 
 
@@ -115,7 +107,7 @@ def _cover(
 ) -> Indexed:
     """Write all layers of an open index and what it then covers."""
     position = ledger.position()
-    turns = _write(ledger, con, ids, after)
+    turns = _write_sessions(ledger, con, ids, after)
     for part in parts:
         part(ledger, con, after)
     stamps = {
@@ -130,7 +122,7 @@ def _cover(
 
 
 @contextmanager
-def replacing(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[Connection]:
+def replace_index(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[Connection]:
     """A connection to a new file that takes the index's place when the block succeeds and vanishes otherwise.
 
     ``copy``: it starts as a copy of the index, else empty. The block is one transaction. The caller holds the lock.
@@ -138,7 +130,7 @@ def replacing(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[Conne
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
         # In a new file a missing table is a mistake of ours, in a copy it is damage.
-        with damage_named(index_path) if copy else translated(index_path):
+        with name_damage(index_path) if copy else translated(index_path):
             if copy:
                 shutil.copyfile(index_path, building)
             with _attached(ledger.con, building) as con:
@@ -158,7 +150,7 @@ def _attached(ledger: Connection, path: Path) -> Iterator[Connection]:
     """A transaction on the file at ``path``, whole in that file when the block ends well."""
     # Beside the ledger: a database of its own would take 25 ms to open and close, a quarter of a small update.
     # Blocks of 64 KiB instead of 256 make the file a fifth smaller, and appending wastes less.
-    ledger.execute(f"ATTACH {quoted(path)} AS building (READ_WRITE, BLOCK_SIZE 65536)")
+    ledger.execute(f"ATTACH {quote_path(path)} AS building (READ_WRITE, BLOCK_SIZE 65536)")
     # Committed straight into the file: by way of a log everything would be written and synced twice.
     ledger.execute("SET wal_autocheckpoint = '0KB'")
     con = ledger.cursor()
@@ -177,22 +169,20 @@ def _attached(ledger: Connection, path: Path) -> Iterator[Connection]:
     ledger.execute("DETACH building")
 
 
-def _write(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
+def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
     """Index what is newer than ``after`` in the sessions ``ids``; returns the number of turns added."""
     with translated(ledger.path):
         facets = [row for at in range(0, len(ids), _BATCH) for row in read_facets(ledger.con, ids[at : at + _BATCH])]
-        opened = read_opened(ledger.con) if opened_since(ledger.con, after) else None
     known = _known_ordinals(con, ids) if after >= 0 else {}
     ordinals = _ordinals(con, known, [row.session_id for row in facets])
     writer = Writer(con)
     first = writer.next
     turns = sum(len(writer.add(batch)) for batch in _new_turns(ledger, ordinals, after))
-    remove_facets(con, list(known.values()))
-    writer.add(write_facets(con, facets, ordinals))
+    writer.add(replace_facets(con, facets, ordinals, list(known.values())))
     writer.flush()
     write_chunks(con, first)
-    if opened is not None:
-        write_opened(con, opened)
+    with translated(ledger.path):
+        copy_opened(ledger.con, con, after)
     return turns
 
 
@@ -203,7 +193,7 @@ def _known_ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
 
 def _ordinals(con: Connection, known: dict[str, int], ids: list[str]) -> dict[str, int]:
     """A number for each session: the one it has, or the next."""
-    following = scalar(con, "SELECT coalesce(max(session_ord) + 1, 0) FROM facets")
+    following = read_number(con, "SELECT coalesce(max(session_ord) + 1, 0) FROM facets")
     fresh = [session_id for session_id in ids if session_id not in known]
     return known | {session_id: following + at for at, session_id in enumerate(fresh)}
 

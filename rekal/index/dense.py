@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class Dense:
-    """What vectors say about the turns of an index. Keep it as long as both are open: joining them costs most."""
+    """Vectors joined to the turns of an index. Keep it as long as both are open: joining them costs most."""
 
     def __init__(self, reader: IndexReader, vectors: VectorFile) -> None:
         self._reader, self._vectors = reader, vectors
@@ -49,7 +49,7 @@ class Dense:
 
     @property
     def share(self) -> float:
-        """How many of the turns have a vector, 0 to 1."""
+        """Share of the turns that have a vector, 0 to 1."""
         return float((self.row >= 0).mean()) if len(self.row) else 1.0
 
     def cosine(self, query: Vectors, allowed: NDArray[np.bool_] | None = None) -> Floats:
@@ -125,6 +125,6 @@ class Meaning:
             self._questions[question] = self.embedder.embed_query(question)
 
     def near(self, question: str) -> Nearness:
-        """How near everything is to ``question``, filtered by nothing. EngineError."""
+        """Return the cosines of ``question`` with everything, unfiltered. EngineError."""
         cosine = self.dense.cosine(self.vector(question))
         return Nearness(cosine, self.dense.centroid(cosine))

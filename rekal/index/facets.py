@@ -83,7 +83,7 @@ class Facets(msgspec.Struct, frozen=True):
     steering: list[str]
 
     def text(self) -> str:
-        """What the session's facet document says, a line each."""
+        """Text of the session's facet document, a facet a line."""
         heads = [part for part in (self.title, self.description) if part]
         steering = [said[:_LONGEST_STEERING] for said in self.steering]
         lines = [*heads, *self.branches, *self.subjects, *self.files, *self.commands[:_MOST_COMMANDS], *steering]
@@ -143,7 +143,7 @@ def read_facets(ledger: Connection, session_ids: Sequence[str]) -> list[Facets]:
 
 
 def _later(ledger: Connection) -> dict[str, list[str]]:
-    """What commits were rewritten to."""
+    """Commits by the commit that they replaced (amend, rebase, squash)."""
     later: dict[str, list[str]] = {}
     for old, new in ledger.execute("SELECT old_sha, new_sha FROM rewrites").fetchall():
         later.setdefault(old, []).append(new)
@@ -154,7 +154,7 @@ def _columns(rows: Sequence[tuple[Any, ...]] | None, count: int) -> Sequence[Seq
     return list(zip(*rows, strict=True)) if rows else [()] * count
 
 
-def remove_facets(index: Connection, ordinals: Sequence[int]) -> None:
+def _remove_facets(index: Connection, ordinals: Sequence[int]) -> None:
     """Take out the rows and documents of sessions, to be written anew."""
     if ordinals:
         for table in ("facets", "session_files"):
@@ -162,36 +162,38 @@ def remove_facets(index: Connection, ordinals: Sequence[int]) -> None:
         remove_docs(index, "facet", "list_contains(?, session_ord)", [list(ordinals)])
 
 
-def write_facets(index: Connection, rows: Sequence[Facets], ordinals: dict[str, int]) -> list[Doc]:
-    """Add the rows of these sessions; returns their facet documents, still to be added."""
-    insert_rows(index, "facets", _FACETS_TYPES, [_row(row, ordinals[row.session_id]) for row in rows])
+def replace_facets(
+    index: Connection, rows: Sequence[Facets], ordinals: dict[str, int], indexed: Sequence[int]
+) -> list[Doc]:
+    """Write the rows of these sessions anew; returns their facet documents, still to be added.
+
+    ``ordinals`` are numbers by session id, ``indexed`` those of sessions that have rows already.
+    """
+    _remove_facets(index, indexed)
+    insert_rows(index, "facets", _FACETS_TYPES, [_facet_row(row, ordinals[row.session_id]) for row in rows])
     files = [(ordinals[row.session_id], path) for row in rows for path in row.files]
     insert_rows(index, "session_files", ("INTEGER", "VARCHAR"), files)
     return [Doc("facet", row.text(), session_ord=ordinals[row.session_id], session_id=row.session_id) for row in rows]
 
 
-def _row(f: Facets, ordinal: int) -> tuple[object, ...]:
+def _facet_row(f: Facets, ordinal: int) -> tuple[object, ...]:
     who = (ordinal, f.session_id, f.agent, f.actor, f.agent_type, f.author_name, f.author_email, f.origin)
     where = (f.parent_id, f.branch, f.title, None, f.turns, f.human_turns, f.started_at, f.ended_at)
     return (*who, *where, f.branches, f.commits, f.files, f.commands)
 
 
-def opened_since(ledger: Connection, after: int) -> bool:
-    """Whether :func:`read_opened` may tell more than at ledger position ``after``."""
-    return ledger.execute("SELECT 1 FROM recall_edges WHERE pos > ? LIMIT 1", [after]).fetchone() is not None
+def copy_opened(ledger: Connection, index: Connection, after: int) -> None:
+    """Replace the counts of openings in the index when the ledger has any newer than position ``after``.
 
-
-def read_opened(ledger: Connection) -> list[tuple[object, ...]]:
-    """How often each session was opened and shown on this machine, and the question it was opened for most."""
-    return ledger.execute(
+    By session: how often it was opened and shown on this machine, and the question it was opened for most.
+    """
+    if ledger.execute("SELECT 1 FROM recall_edges WHERE pos > ? LIMIT 1", [after]).fetchone() is None:
+        return
+    rows = ledger.execute(
         """SELECT session_id, count(*) FILTER (kind = 'opened'), count(*) FILTER (kind = 'surfaced'),
                first(query ORDER BY asked DESC, query) FILTER (kind = 'opened' AND query IS NOT NULL)
            FROM (SELECT *, count(*) OVER (PARTITION BY session_id, kind, query) AS asked FROM recall_edges)
            GROUP BY session_id ORDER BY session_id"""
     ).fetchall()
-
-
-def write_opened(index: Connection, rows: Sequence[tuple[object, ...]]) -> None:
-    """Replace what the index knows of :func:`read_opened`."""
     index.execute("DELETE FROM opened")
     insert_rows(index, "opened", ("VARCHAR", "INTEGER", "INTEGER", "VARCHAR"), rows)

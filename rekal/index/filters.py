@@ -32,23 +32,25 @@ class Filters(msgspec.Struct, frozen=True):
     @property
     def from_us(self) -> int:
         """The earliest time allowed, in microseconds since 1970 UTC."""
-        return NO_TIME if self.since is None else micros(self.since)
+        return NO_TIME if self.since is None else micros_since_1970(self.since)
 
     @property
     def until_us(self) -> int:
         """The latest time allowed."""
-        return min((micros(limit) for limit in (self.until, self.as_of) if limit is not None), default=-NO_TIME)
+        return min(
+            (micros_since_1970(limit) for limit in (self.until, self.as_of) if limit is not None), default=-NO_TIME
+        )
 
     @property
     def timed(self) -> bool:
-        """Whether any condition is about time."""
+        """True if any condition is about time."""
         return (self.since, self.until, self.as_of) != (None, None, None)
 
 
 NO_FILTERS = Filters()
 
 
-def micros(when: datetime) -> int:
+def micros_since_1970(when: datetime) -> int:
     """Microseconds since 1970 UTC."""
     # Whole numbers: a float has too few digits for microseconds.
     delta = when.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,7 +76,7 @@ def _conditions(filters: Filters) -> list[tuple[str, str]]:
 
 
 def session_mask(reader: IndexReader, filters: Filters) -> Bools:
-    """Which sessions, by number, may be in the result as far as facets tell."""
+    """Mask by session number: the sessions that all conditions but time let through."""
     conditions = _conditions(filters)
     mask = np.ones(len(reader.sessions), np.bool_)
     if conditions:
@@ -90,7 +92,7 @@ def session_mask(reader: IndexReader, filters: Filters) -> Bools:
 
 
 def turn_mask(reader: IndexReader, filters: Filters, sessions: Bools) -> Bools:
-    """Which turns, by place, may be in the result: those of the sessions let through, in the time asked for."""
+    """Mask by place: the turns of ``sessions`` (a mask by number) that lie in the time asked for."""
     mask = sessions[reader.units("turn").session]
     if filters.timed:
         times = reader.turn_times
@@ -99,7 +101,7 @@ def turn_mask(reader: IndexReader, filters: Filters, sessions: Bools) -> Bools:
 
 
 def sessions_in_time(reader: IndexReader, filters: Filters, turns: Bools) -> Bools:
-    """Which sessions, by number, have a turn let through; all of them when no time was asked for."""
+    """Mask by session number: sessions with a turn in ``turns``; all of them when no time was asked for."""
     if not filters.timed:
         return np.ones(len(reader.sessions), np.bool_)
     return np.bincount(reader.units("turn").session[turns], minlength=len(reader.sessions)) > 0

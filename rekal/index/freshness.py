@@ -10,7 +10,7 @@ from rekal.errors import StoreDamaged
 from rekal.git import Repo
 from rekal.index import schema
 from rekal.index.analysis import analysis_id
-from rekal.store.database import Connection, duckdb, translated
+from rekal.store.database import Connection, duckdb, quote_path, translated
 from rekal.store.ledger import Ledger
 
 KNOWLEDGE = "knowledge"
@@ -25,32 +25,32 @@ def head_tree(repo: Repo) -> str:
     return f"{KNOWLEDGE_VERSION}:{repo.ask('rev-parse', '--verify', '--quiet', 'HEAD^{tree}') or ''}"
 
 
-def is_current(ledger: Ledger, index_path: Path, repo: Repo) -> bool:
-    """Whether an update of the index would change nothing."""
+def is_index_current(ledger: Ledger, index_path: Path, repo: Repo) -> bool:
+    """True if an update of the index would change nothing."""
     if not index_path.exists():
         return False
     try:
-        state = state_of(ledger.con, index_path)
+        state = read_index_state(ledger.con, index_path)
     except StoreDamaged:
         return False
-    covered = not why_full(ledger, state) and int(state["position"]) == ledger.position()
+    covered = not reason_for_full(ledger, state) and int(state["position"]) == ledger.position()
     return covered and state.get(KNOWLEDGE) == head_tree(repo)
 
 
-def position_of(index_path: Path) -> int | None:
+def read_position(index_path: Path) -> int | None:
     """The ledger position that index.db covers; None when there is no usable index."""
     if not index_path.exists():
         return None
     con = duckdb.connect()
     try:
-        return int(state_of(con, index_path)["position"])
+        return int(read_index_state(con, index_path)["position"])
     except StoreDamaged:
         return None
     finally:
         con.close()
 
 
-def why_full(ledger: Ledger, state: dict[str, str]) -> str:
+def reason_for_full(ledger: Ledger, state: dict[str, str]) -> str:
     """Why an index with this state cannot be added to; empty when it can."""
     if state.get("schema_version") != str(schema.SCHEMA_VERSION) or state.get("analysis") != analysis_id():
         return "the index was made by another version"
@@ -61,11 +61,11 @@ def why_full(ledger: Ledger, state: dict[str, str]) -> str:
     return "something was forgotten" if forgotten else ""
 
 
-def state_of(con: Connection, index_path: Path) -> dict[str, str]:
+def read_index_state(con: Connection, index_path: Path) -> dict[str, str]:
     """Raises :class:`StoreDamaged` for a file that is no complete index."""
     # Attached to the connection at hand: a connection of its own costs 16 ms, a quarter of a small update.
-    with damage_named(index_path):
-        con.execute(f"ATTACH {quoted(index_path)} AS standing (READ_ONLY)")
+    with name_damage(index_path):
+        con.execute(f"ATTACH {quote_path(index_path)} AS standing (READ_ONLY)")
         try:
             state = dict(con.execute("SELECT key, value FROM standing.state").fetchall())
         finally:
@@ -75,12 +75,8 @@ def state_of(con: Connection, index_path: Path) -> dict[str, str]:
     return state
 
 
-def quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
-
-
 @contextmanager
-def damage_named(path: Path) -> Iterator[None]:
+def name_damage(path: Path) -> Iterator[None]:
     """A table or column that is missing from a file nobody edits by hand is damage, too."""
     try:
         with translated(path):

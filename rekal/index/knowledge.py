@@ -15,15 +15,15 @@ import numpy as np
 from rekal.errors import GitError
 from rekal.git import Repo, text, zsplit
 from rekal.index import schema
-from rekal.index.bm25 import idf, occurrences, score_kind
+from rekal.index.bm25 import find_occurrences, score_kind, term_weights
 from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
-from rekal.index.reader import IndexReader, Text
+from rekal.index.reader import IndexedText, IndexReader
 from rekal.index.writer import Doc, Writer, insert_rows, remove_docs
 from rekal.store.database import Connection
 from rekal.store.ledger import Ledger
 
 if TYPE_CHECKING:  # a recall, which only searches, does without what cuts
-    from rekal.index.prose import Passage
+    from rekal.index.prose import ProsePassage
 
 Scrub = Callable[[str], str]
 Warn = Callable[[str], None]
@@ -33,7 +33,7 @@ _BATCH_BYTES = 16 << 20
 _MOST_SESSIONS = 5
 
 
-class File(msgspec.Struct, frozen=True):
+class ProseFile(msgspec.Struct, frozen=True):
     """A tracked file of prose."""
 
     path: str
@@ -41,7 +41,7 @@ class File(msgspec.Struct, frozen=True):
     size: int
 
 
-class Known(msgspec.Struct, frozen=True):
+class FoundPassage(msgspec.Struct, frozen=True):
     """A passage that bears on a question.
 
     ``score`` is BM25 among passages; ``coverage`` the idf-weighted share of the question's terms that stand in it,
@@ -57,27 +57,27 @@ class Known(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...]
 
 
-def is_current(reader: IndexReader, tree: str) -> bool:
-    """Whether the index has the prose of ``tree``, as :func:`head_tree` names it."""
+def covers_tree(reader: IndexReader, tree: str) -> bool:
+    """True if the index has the prose of ``tree``, named as :func:`head_tree` does."""
     return reader.state.get(KNOWLEDGE) == tree
 
 
 def knowledge_part(repo: Repo, scrub: Scrub, warn: Warn) -> Callable[[Ledger, Connection, int], None]:
-    """A part of the index for :func:`rekal.index.build.update`. What git refuses is said and left for the next time."""
+    """Part of the index for :func:`rekal.index.build.update_index`; ``warn`` gets what git refuses."""
 
     def part(ledger: Ledger, con: Connection, covered: int) -> None:
-        refresh(con, repo, head_tree(repo), scrub, warn)
+        refresh_knowledge(con, repo, head_tree(repo), scrub, warn)
 
     return part
 
 
-def refresh(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) -> None:
+def refresh_knowledge(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) -> None:
     """Make the passages in an open index those of ``tree``. The caller owns the transaction."""
     state = schema.read_state(con).get(KNOWLEDGE, "")
     if state == tree:
         return
     try:
-        files = {file.path: file for file in tracked(repo, tree.partition(":")[2])}
+        files = {file.path: file for file in list_prose(repo, tree.partition(":")[2])}
     except GitError as error:
         warn(f"the prose tracked at HEAD was not indexed: {error}")
         return
@@ -92,7 +92,7 @@ def refresh(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) ->
     schema.write_state(con, {KNOWLEDGE: tree})
 
 
-def tracked(repo: Repo, tree: str) -> list[File]:
+def list_prose(repo: Repo, tree: str) -> list[ProseFile]:
     """The files of prose in a tree, too large ones, links and submodules left out."""
     from rekal.index.prose import is_prose
 
@@ -103,7 +103,7 @@ def tracked(repo: Repo, tree: str) -> list[File]:
         head, _, path = line.partition("\t")
         mode, _, blob, size = head.split()
         if mode.startswith("100") and is_prose(path) and int(size) <= _LARGEST_FILE:
-            files.append(File(path.encode("utf-8", "replace").decode(), blob, int(size)))
+            files.append(ProseFile(path.encode("utf-8", "replace").decode(), blob, int(size)))
     return files
 
 
@@ -117,8 +117,8 @@ def _remove(con: Connection, paths: Sequence[str] | None) -> None:
         con.execute("DELETE FROM knowledge WHERE list_contains(?, path)", [list(paths)])
 
 
-def _add(con: Connection, repo: Repo, files: Sequence[File], scrub: Scrub) -> None:
-    from rekal.index.prose import passages
+def _add(con: Connection, repo: Repo, files: Sequence[ProseFile], scrub: Scrub) -> None:
+    from rekal.index.prose import cut_prose
 
     writer = Writer(con)
     rows: list[tuple[object, ...]] = []
@@ -126,21 +126,21 @@ def _add(con: Connection, repo: Repo, files: Sequence[File], scrub: Scrub) -> No
         blobs = read_blobs(repo, {file.blob for file in batch})
         for file in batch:
             if file.blob in blobs:
-                found = passages(file.path, _decoded(blobs[file.blob]))
+                found = cut_prose(file.path, _decoded(blobs[file.blob]))
                 writer.add([_doc(file.path, one, scrub) for one in found])
                 rows.append((file.path, file.blob))
     writer.flush()
     insert_rows(con, "knowledge", ("VARCHAR", "VARCHAR"), rows)
 
 
-def _doc(path: str, one: Passage, scrub: Scrub) -> Doc:
+def _doc(path: str, one: ProsePassage, scrub: Scrub) -> Doc:
     # The headings above stand in every passage of a section: a long one is found by its topic, too.
     trail = " > ".join(one.trail)
     return Doc("knowledge", scrub(f"{trail}\n{one.text}" if trail else one.text), key=f"{path}:{one.start}-{one.end}")
 
 
-def _batches(files: Sequence[File]) -> Iterable[list[File]]:
-    batch: list[File] = []
+def _batches(files: Sequence[ProseFile]) -> Iterable[list[ProseFile]]:
+    batch: list[ProseFile] = []
     for file in files:
         if batch and sum(one.size for one in batch) + file.size > _BATCH_BYTES:
             yield batch
@@ -174,31 +174,32 @@ def read_blobs(repo: Repo, names: set[str]) -> dict[str, bytes]:
     return found
 
 
-def search_knowledge(reader: IndexReader, terms: Sequence[str], limit: int = 3) -> list[Known]:
-    """The passages that bear most on ``terms`` (analysed, see :func:`rekal.index.text.query_tokens`), best first."""
+def search_knowledge(reader: IndexReader, terms: Sequence[str], limit: int = 3) -> list[FoundPassage]:
+    """The passages that bear most on ``terms`` (analysed, see :func:`rekal.index.text.query_terms`), best first."""
     units = reader.units("knowledge")
     if not len(units) or not terms:
         return []
     postings = reader.postings(list(dict.fromkeys(terms)))
     scores = score_kind(reader, postings, "knowledge")
-    found = occurrences(postings, units)
-    weights = idf(found.df, len(units))
+    found = find_occurrences(postings, units)
+    weights = term_weights(found.df, len(units))
     held = np.bincount(found.place, weights[found.term], minlength=len(units)) / max(float(weights.sum()), 1e-9)
     # A few more than asked for: equal scores are ordered by path, which only the documents know.
     order = np.lexsort((units.doc, -scores))[: limit + 50]
     order = order[scores[order] > 0]
     found_at = {int(units.doc[at]): at for at in order}
     made = [
-        _known(one, scores[found_at[one.doc_id]], held[found_at[one.doc_id]]) for one in reader.texts(list(found_at))
+        _read_passage(one, scores[found_at[one.doc_id]], held[found_at[one.doc_id]])
+        for one in reader.texts(list(found_at))
     ]
     best = sorted(made, key=lambda one: (-one.score, one.path, one.start))[:limit]
     return [msgspec.structs.replace(one, sessions=sessions_of(reader, one.path)) for one in best]
 
 
-def _known(one: Text, score: float, coverage: float) -> Known:
+def _read_passage(one: IndexedText, score: float, coverage: float) -> FoundPassage:
     path, _, span = (one.key or "").rpartition(":")
     start, _, end = span.partition("-")
-    return Known(path, int(start), int(end), one.text, float(score), float(coverage), ())
+    return FoundPassage(path, int(start), int(end), one.text, float(score), float(coverage), ())
 
 
 def sessions_of(reader: IndexReader, path: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _RULED = re.compile(r"([=\-~^\"'`#*+:._<>])\1{2,}\s*$")
 _TABLE = re.compile(r"\s*(\||\+[-=+]+\+\s*$|=+(\s+=+)+\s*$)")
 
 
-class Passage(msgspec.Struct, frozen=True):
+class ProsePassage(msgspec.Struct, frozen=True):
     """Lines ``start`` to ``end`` (from 1, both included) of a file, and the headings above them, outermost first."""
 
     start: int
@@ -54,15 +54,15 @@ class _Block(msgspec.Struct, frozen=True):
 
 
 def is_prose(path: str) -> bool:
-    """Whether a tracked path is a text for people."""
+    """True if a tracked path is a text for people."""
     return PurePosixPath(path).suffix.lower() in SUFFIXES and not _NO_PROSE.search(path)
 
 
-def passages(path: str, text: str) -> list[Passage]:
+def cut_prose(path: str, text: str) -> list[ProsePassage]:
     """The passages of a file, in order; blank lines between them belong to none."""
     lines = text.splitlines()
     trail: list[tuple[int, str]] = []
-    found: list[Passage] = []
+    found: list[ProsePassage] = []
     section: list[_Block] = []
     for block in _blocks(lines, PurePosixPath(path).suffix.lower()):
         if block.heading is not None:
@@ -74,30 +74,32 @@ def passages(path: str, text: str) -> list[Passage]:
     return [*found, *_packed(lines, section, trail)]
 
 
-def _packed(lines: Sequence[str], section: Sequence[_Block], trail: Sequence[tuple[int, str]]) -> Iterator[Passage]:
+def _packed(
+    lines: Sequence[str], section: Sequence[_Block], trail: Sequence[tuple[int, str]]
+) -> Iterator[ProsePassage]:
     """The blocks of one section, joined while they fit. A heading alone says nothing that the trail does not say."""
     if not section or (len(section) == 1 and section[0].heading):
         return
     titles = tuple(title for _, title in trail)
     start, stop = section[0].start, -1
-    for block in (piece for whole in section for piece in _pieces(lines, whole)):
+    for block in (piece for whole in section for piece in _cut_long(lines, whole)):
         only_heading = section[0].heading is not None and stop == section[0].stop
         if stop >= 0 and not only_heading and _length(lines, start, block.stop) > LONGEST:
-            yield _passage(lines, start, stop, titles)
+            yield _make_passage(lines, start, stop, titles)
             start = block.start
         stop = block.stop
-    yield _passage(lines, start, stop, titles)
+    yield _make_passage(lines, start, stop, titles)
 
 
-def _passage(lines: Sequence[str], start: int, stop: int, trail: tuple[str, ...]) -> Passage:
-    return Passage(start + 1, stop, trail, "\n".join(lines[start:stop]))
+def _make_passage(lines: Sequence[str], start: int, stop: int, trail: tuple[str, ...]) -> ProsePassage:
+    return ProsePassage(start + 1, stop, trail, "\n".join(lines[start:stop]))
 
 
 def _length(lines: Sequence[str], start: int, stop: int) -> int:
     return sum(len(line) + 1 for line in lines[start:stop])
 
 
-def _pieces(lines: Sequence[str], block: _Block) -> Iterator[_Block]:
+def _cut_long(lines: Sequence[str], block: _Block) -> Iterator[_Block]:
     """A paragraph that is too long, line by line as far as lines go; anything else as it is."""
     if not block.loose or _length(lines, block.start, block.stop) <= LONGEST:
         yield block

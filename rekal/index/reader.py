@@ -69,7 +69,7 @@ class Sessions(msgspec.Struct, frozen=True):
 
 
 class Postings(msgspec.Struct, frozen=True):
-    """Where terms occur, in every kind of document, grouped by term: parallel arrays of one row a posting.
+    """Occurrences of terms in documents of every kind, grouped by term: parallel arrays of one row a posting.
 
     ``term`` is an index into ``terms``, ``known`` says which terms the index has ever seen.
     """
@@ -81,7 +81,7 @@ class Postings(msgspec.Struct, frozen=True):
     tf: Ints
 
 
-class Text(msgspec.Struct, frozen=True):
+class IndexedText(msgspec.Struct, frozen=True):
     """One document as it was said. ``occurred_us``: microseconds since 1970 UTC. ``key`` names what is no turn."""
 
     doc_id: int
@@ -95,7 +95,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 def _key(term: str) -> int:
-    """What DuckDB calls ``md5_number_lower``."""
+    """Half of the term's MD5 as a number, equal to DuckDB's ``md5_number_lower``."""
     digest = hashlib.md5(term.encode("utf-8", "replace"), usedforsecurity=False).digest()
     return int.from_bytes(digest[8:], "little")
 
@@ -220,24 +220,13 @@ class IndexReader:
         found = self.rows(f"SELECT key, term_id FROM terms WHERE key IN ({', '.join(map(str, keys)) or 'NULL'})")
         return {keys[key]: int(term_id) for key, term_id in found}
 
-    def texts(self, doc_ids: Sequence[int]) -> list[Text]:
+    def texts(self, doc_ids: Sequence[int]) -> list[IndexedText]:
         """The documents with these ids, in the order given; ids without a document are left out."""
         wanted = ", ".join(str(int(doc_id)) for doc_id in doc_ids)
         # Through rowids only the texts asked for are read: 6 ms instead of 67 for ten of 200,000.
         rows = self.rows(f"{_TEXT} WHERE rowid IN (SELECT rowid FROM docs WHERE doc_id IN ({wanted or 'NULL'}))")
-        by_id = {row[0]: record(Text, row) for row in rows}
+        by_id = {row[0]: record(IndexedText, row) for row in rows}
         return [by_id[doc_id] for doc_id in doc_ids if doc_id in by_id]
-
-    def neighbours(self, session_id: str, seq: int, before: int = 1, after: int = 1) -> list[Text]:
-        """A turn with up to ``before`` turns before it and ``after`` behind it, in order; empty for an unknown turn."""
-        units, number = self.units("turn"), self.sessions.number(session_id)
-        if number is None:
-            return []
-        at = np.flatnonzero((units.session == number) & (units.seq == seq))
-        if not len(at):
-            return []
-        around = np.arange(max(0, at[0] - before), min(len(units), at[0] + after + 1))
-        return self.texts([int(doc) for doc in units.doc[around[units.session[around] == number]]])
 
 
 _TEXT = """SELECT doc_id, kind::VARCHAR, text, session_id, seq, role::VARCHAR, key, epoch_us(occurred_at) FROM docs"""

@@ -68,7 +68,7 @@ _TABLES = (
 )
 
 
-def create(con: Connection) -> None:
+def create_tables(con: Connection) -> None:
     """Make the tables of an empty index."""
     for statement in _TABLES:
         con.execute(statement)

@@ -73,7 +73,7 @@ def _stemmer() -> Callable[[str], str]:
 
 
 @lru_cache(maxsize=1 << 17)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """The stem of one case-folded word; the word itself when it is not plain ASCII letters or is very long."""
     if not word.isascii() or not word.isalpha() or len(word) > _LONGEST_STEMMED:
         return word
@@ -97,11 +97,11 @@ def _letters(part: str) -> tuple[str, ...]:
     word = _fold(part)[:_LONGEST_TERM]
     if not word:
         return ()
-    terms = [stem(word)]
+    terms = [stem_word(word)]
     if not word.isascii() and (bare := _bare(word)) not in ("", word):
-        terms.append(stem(bare))
+        terms.append(stem_word(bare))
     if word[-1].isdigit() and (numbered := _NUMBERED.fullmatch(word)):
-        terms.append(stem(numbered[1]))
+        terms.append(stem_word(numbered[1]))
     return tuple(terms)
 
 
@@ -166,7 +166,7 @@ def _compound(text: str) -> tuple[str, ...]:
     return (*wholes, *chain.from_iterable(map(_segment, segments)))
 
 
-def _spelled(text: str) -> Iterable[str]:
+def _apostrophe_terms(text: str) -> Iterable[str]:
     """Terms of a run of words joined by apostrophes."""
     # "l'été" is two words, "don't" is one, and "user's" is "user".
     plain = re.sub(r"n't\b", "nt", _CONTRACTION.sub("", text), flags=re.I)
@@ -177,7 +177,7 @@ def _spelled(text: str) -> Iterable[str]:
 def _word(flag: str, dot: str, text: str) -> tuple[str, ...]:
     """Terms of one word with the dashes or the dot before it. Cached: a name recurs under ever new punctuation."""
     if "'" in text:
-        return tuple(_spelled(text))
+        return tuple(_apostrophe_terms(text))
     whole = [flag + _fold(text)[:_LONGEST_TERM]] if flag else []
     if text[-1] in "+#":
         whole.append(_fold(text))
@@ -199,7 +199,7 @@ def _analyse(chunk: str, singles: bool) -> tuple[str, ...]:
     bare = chunk.strip(_EDGE).rstrip(".")
     # Nearly all chunks are one of these two; below they would get the same answer.
     if len(bare) <= _LONGEST_STEMMED and bare.isascii() and bare.isalpha() and bare[1:].islower():
-        return (stem(bare.lower()),)
+        return (stem_word(bare.lower()),)
     if chunk.isascii() and _PLAIN.fullmatch(bare):
         return tuple(dict.fromkeys(_compound(bare)))
     if not chunk.isascii():
@@ -224,7 +224,7 @@ def chunk_terms(chunk: str) -> tuple[str, ...]:
     return _document_terms[chunk]
 
 
-def tokens(text: str) -> list[str]:
+def document_terms(text: str) -> list[str]:
     """The terms of a document, in order, with repetition. Empty for a text of nothing but ASCII punctuation."""
     return list(chain.from_iterable(map(_document_terms.__getitem__, text.split())))
 
@@ -238,6 +238,6 @@ def query_words(text: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(chunk, terms) for chunk, terms in words.items() if terms]
 
 
-def query_tokens(text: str) -> list[str]:
+def query_terms(text: str) -> list[str]:
     """The distinct terms a question asks for, in order of appearance."""
     return list(dict.fromkeys(chain.from_iterable(terms for _, terms in query_words(text))))

@@ -59,8 +59,8 @@ class VectorFile:
         self.path = path
         with path.open("rb") as file:
             self.model_id, self.dim = _read_head(file.read(_HEAD.size), path)
-            count = (os.fstat(file.fileno()).st_size - _HEAD.size) // _size(self.dim)
-            width = _size(self.dim) // 4
+            count = (os.fstat(file.fileno()).st_size - _HEAD.size) // _record_size(self.dim)
+            width = _record_size(self.dim) // 4
             mapped = np.memmap(file, "<f4", "r", _HEAD.size, (count, width)) if count else np.zeros((0, width), "<f4")
         # The key takes the first two columns; BLAS reads the others in place, whatever the distance between rows.
         self.matrix: Vectors = np.asarray(mapped)[:, 2:]
@@ -74,7 +74,7 @@ class VectorFile:
         return np.ascontiguousarray(self._mapped[:, :2]).view("<u8").ravel()
 
 
-def _size(dim: int) -> int:
+def _record_size(dim: int) -> int:
     return 8 + 4 * dim
 
 
@@ -88,7 +88,7 @@ def _read_head(data: bytes, path: Path) -> tuple[str, int]:
 
 
 def path_for(directory: Path, model_id: str) -> Path:
-    """Where the vectors of a model are kept."""
+    """Path of the file with the vectors of a model."""
     readable = re.sub(r"[^A-Za-z0-9.]+", "-", model_id)[:60].strip("-")
     return directory / f"{readable}-{blake2b(model_id.encode(), digest_size=4).hexdigest()}.vec"
 
@@ -127,18 +127,18 @@ def _have(directory: Path, model_id: str) -> Keys:
     return vectors.keys if vectors is not None else np.empty(0, np.uint64)
 
 
-def progress(index_path: Path, vectors: Path | None) -> Progress:
-    """How far embedding into the file ``vectors`` has come. Raises the errors of :func:`open_index`."""
+def count_vectors(index_path: Path, vectors: Path | None) -> Progress:
+    """Count all texts, and those with a vector in the file ``vectors``. Raises the errors of :func:`open_index`."""
     wanted = chunk_keys(index_path)
     have = VectorFile(vectors).keys if vectors is not None else np.empty(0, np.uint64)
     return Progress(int(np.isin(wanted, have).sum()), len(wanted))
 
 
-def fill(
+def embed_missing(
     index_path: Path,
     directory: Path,
     embedder: Embedder,
-    report: Callable[[Progress], None] = lambda progress: None,
+    report: Callable[[Progress], None] = lambda count_vectors: None,
     more: Callable[[], bool] = lambda: True,
 ) -> Progress:
     """Embed what has no vector yet, what people said first and newest first, in bites that each are kept.
@@ -153,7 +153,7 @@ def fill(
             report(now)
             if not texts or not more():
                 return now
-            _append(directory, embedder.model_id, keys, embedder.embed_documents(texts), index_path, before)
+            _append_bite(directory, embedder.model_id, keys, embedder.embed_documents(texts), index_path, before)
 
 
 def _bite(index_path: Path, directory: Path, model_id: str) -> tuple[Keys, list[str], Progress]:
@@ -177,7 +177,7 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_ino, found.st_mtime_ns
 
 
-def _append(
+def _append_bite(
     directory: Path, model_id: str, keys: Keys, vectors: Vectors, index_path: Path, before: tuple[int, int]
 ) -> None:
     with exclusive(directory / "lock", wait=10.0, purpose="storing vectors"):
@@ -193,7 +193,7 @@ def append_vectors(directory: Path, model_id: str, keys: Keys, vectors: Vectors)
     records = np.zeros(len(keys), _record(vectors.shape[1]))
     records["key"], records["vec"] = keys, vectors
     try:
-        _write(path_for(directory, model_id), model_id, vectors.shape[1], records.tobytes())
+        _append_records(path_for(directory, model_id), model_id, vectors.shape[1], records.tobytes())
     except OSError as error:
         raise StoreUnwritable(f"vectors cannot be written ({error.strerror})", "free some space") from None
 
@@ -202,12 +202,12 @@ def _record(dim: int) -> np.dtype[np.void]:
     return np.dtype([("key", "<u8"), ("vec", "<f4", (dim,))])
 
 
-def _write(path: Path, model_id: str, dim: int, data: bytes) -> None:
+def _append_records(path: Path, model_id: str, dim: int, data: bytes) -> None:
     if not path.exists() or path.stat().st_size < _HEAD.size:
         path.write_bytes(_HEAD.pack(_MAGIC, _VERSION, dim, model_id.encode()[:496]))
     with path.open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
-        whole = size - (size - _HEAD.size) % _size(dim)
+        whole = size - (size - _HEAD.size) % _record_size(dim)
         file.truncate(whole)
         file.seek(whole)
         file.write(data)
@@ -221,7 +221,7 @@ def chunk_keys(index_path: Path) -> Keys:
         return reader.columns("SELECT DISTINCT chunk FROM chunks ORDER BY chunk")["chunk"].astype(np.uint64)
 
 
-def prune(index_path: Path, directory: Path) -> int:
+def prune_vectors(index_path: Path, directory: Path) -> int:
     """Remove, for every model, the vectors of texts that the index no longer has; returns how many.
 
     To be called after something was forgotten and the index built anew. Files are replaced, so a reader is not upset.
@@ -245,6 +245,6 @@ def _prune(path: Path, keep: Keys) -> int:
     records["key"], records["vec"] = vectors.keys[kept], vectors.matrix[kept]
     building = path.with_suffix(".building")
     building.unlink(missing_ok=True)
-    _write(building, vectors.model_id, vectors.dim, records.tobytes())
+    _append_records(building, vectors.model_id, vectors.dim, records.tobytes())
     building.replace(path)
     return int((~kept).sum())

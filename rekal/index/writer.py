@@ -48,7 +48,7 @@ class Writer:
     def __init__(self, con: Connection) -> None:
         self._con = con
         #: Id of the next document.
-        self.next = scalar(con, "SELECT coalesce(max(doc_id) + 1, 0) FROM docs")
+        self.next = read_number(con, "SELECT coalesce(max(doc_id) + 1, 0) FROM docs")
         self._vocabulary = _numbers()
         self._waiting: list[Doc] = []
         self._pending: list[tuple[Ints, Ints, Ints]] = []
@@ -112,7 +112,7 @@ class Writer:
         self._vocabulary = _numbers()
 
 
-def scalar(con: Connection, sql: str) -> int:
+def read_number(con: Connection, sql: str) -> int:
     """The one number that a query answers."""
     return int(con.execute(sql).fetchall()[0][0])
 
@@ -152,7 +152,7 @@ def _insert_docs(con: Connection, docs: Sequence[Doc], first: int, lengths: Ints
 
 def _term_ids(con: Connection, terms: list[str]) -> Ints:
     """Ids of distinct ``terms``, in order; those never seen get new ones."""
-    first_new = scalar(con, "SELECT coalesce(max(term_id) + 1, 0) FROM terms")
+    first_new = read_number(con, "SELECT coalesce(max(term_id) + 1, 0) FROM terms")
     found = np.full(len(terms), -1, np.int32) if not first_new else _known_term_ids(con, terms)
     unseen = np.flatnonzero(found < 0)
     found[unseen] = np.arange(first_new, first_new + len(unseen), dtype=np.int32)

@@ -28,8 +28,8 @@ OPENED = 0.05
 """The most that a session gains by having been opened, reached in ever smaller steps: half of it by the first."""
 
 
-def boosted(reader: IndexReader, seen: Look, reaches: Sequence[Reach]) -> Look:
-    """``seen`` in the order in which it is shown."""
+def boost_named(reader: IndexReader, seen: Look, reaches: Sequence[Reach]) -> Look:
+    """Return ``seen`` with the scores that it is shown by: the names in the question and past openings count."""
     sessions = 1 + OPENED * _saturated(_opened(reader))
     turns = np.ones(len(seen.turns))
     for one in reaches:
@@ -51,7 +51,7 @@ def _saturated(counts: Floats) -> Floats:
 
 
 def _opened(reader: IndexReader) -> Floats:
-    """How often each session, or a sub-agent's under it, was opened on this machine, by session number."""
+    """Times that each session, or a sub-agent's under it, was opened on this machine, by session number."""
     counts = np.zeros(len(reader.sessions))
     rows = reader.told("SELECT session_id, opened_count FROM opened WHERE opened_count > 0 ORDER BY session_id")
     for session_id, count in rows:

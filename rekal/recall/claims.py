@@ -16,14 +16,21 @@ import re
 import msgspec
 import numpy as np
 
-from rekal.recall.sentences import SIGNS, STANDING, Bools, Floats, Ints, Sentences, covered, is_about, window_scores
+from rekal.recall.sentences import (
+    PLACE_FEATURES,
+    SIGNS,
+    Bools,
+    Floats,
+    Ints,
+    Sentences,
+)
 
 # What a claim weighs by. ``answers``: the turn before asks something; ``asked_*``: how well that question fits.
 # ``when``, ``many``: the question wants a time, a number, and the sentence has one.
 RELEVANCE = (
     "covered",
     "cosine",
-    *STANDING,
+    *PLACE_FEATURES,
     "length",
     "own_window",
     "answers",
@@ -52,33 +59,33 @@ class Claims(msgspec.Struct, frozen=True):
     says: Bools
     hears: Bools
 
-
-def claims(
-    sentences: Sentences, idf: Floats, asked: int, question: str, chosen: Ints, cosine: Floats | None = None
-) -> Claims:
-    """What the ``chosen`` of the sentences claim; ``cosine`` is theirs to the question, or None without a model."""
-    near = np.zeros(len(sentences.turn))
-    if cosine is not None:
-        near[chosen] = cosine
-    shown = dict(zip(SIGNS, sentences.signs.T, strict=True))
-    share = covered(sentences, idf)
-    mine, theirs = is_about(sentences, asked)
-    own, others = window_scores(sentences, idf, mine), window_scores(sentences, idf, theirs)
-    window = np.where(mine & theirs, (own + others) / 2, np.where(mine, own, others))
-    answers, asked_cosine, asked_covered = _asked_before(sentences, shown["asks"], near, share)
-    first = np.diff(sentences.turn, prepend=-1) != 0
-    columns = (
-        *(share, near, *sentences.standing.T, np.log1p(sentences.length) / 3, window, answers, answers & first),
-        *(shown["myself"], ~shown["myself"] & ~shown["other"]),
-        *(shown["time"] & bool(_WHEN.search(question)), shown["number"] & bool(_MANY.search(question))),
-        *(asked_cosine, asked_covered),
-    )
-    return Claims(
-        relevance=np.stack(columns, axis=1).astype(np.float64)[chosen],
-        ownership=_pronouns(shown)[chosen],
-        says=(sentences.speaker == asked)[chosen],
-        hears=(sentences.listener == asked)[chosen],
-    )
+    @classmethod
+    def of(
+        cls, sentences: Sentences, idf: Floats, asked: int, question: str, chosen: Ints, cosine: Floats | None = None
+    ) -> Claims:
+        """Return the claims of the ``chosen`` sentences (indices); ``cosine`` to the question: None without a model."""
+        near = np.zeros(len(sentences.turn))
+        if cosine is not None:
+            near[chosen] = cosine
+        shown = dict(zip(SIGNS, sentences.signs.T, strict=True))
+        share = sentences.covered(idf)
+        mine, theirs = sentences.sides(asked)
+        own, others = sentences.window_scores(idf, mine), sentences.window_scores(idf, theirs)
+        window = np.where(mine & theirs, (own + others) / 2, np.where(mine, own, others))
+        answers, asked_cosine, asked_covered = _asked_before(sentences, shown["asks"], near, share)
+        first = np.diff(sentences.turn, prepend=-1) != 0
+        columns = (
+            *(share, near, *sentences.standing.T, np.log1p(sentences.length) / 3, window, answers, answers & first),
+            *(shown["myself"], ~shown["myself"] & ~shown["other"]),
+            *(shown["time"] & bool(_WHEN.search(question)), shown["number"] & bool(_MANY.search(question))),
+            *(asked_cosine, asked_covered),
+        )
+        return Claims(
+            relevance=np.stack(columns, axis=1).astype(np.float64)[chosen],
+            ownership=_pronouns(shown)[chosen],
+            says=(sentences.speaker == asked)[chosen],
+            hears=(sentences.listener == asked)[chosen],
+        )
 
 
 def _pronouns(shown: dict[str, Bools]) -> Floats:
@@ -98,18 +105,3 @@ def _asked_before(sentences: Sentences, asks: Bools, near: Floats, share: Floats
     before[:, 1:] = best[:, :-1] * ((np.diff(turns) == 1) & (session[1:] == session[:-1]))
     answers, cosine, coverage = before[:, at]
     return answers > 0, cosine, coverage
-
-
-def anchored(present: Bools, idf: Floats, own: Bools, has: Bools) -> float | None:
-    """Best passage with an anchor ÷ best passage at all, both measured on the rest of the question: 0 to 1.
-
-    ``present`` is ``[T, P]`` (term in passage), ``own`` says which terms are the anchor's, ``has`` which passages
-    contain it whole. None when it cannot tell: fewer than two other terms, none of them anywhere, or an anchor that
-    no passage has (a commit's new function is not in the talk that led to it; coverage is for that).
-    """
-    rest = ~own
-    if int(rest.sum()) < 2 or not has.any():
-        return None
-    held = (idf[rest, None] * present[rest]).sum(axis=0)
-    best = float(held.max(initial=0.0))
-    return float(held[has].max()) / best if best > 0 else None

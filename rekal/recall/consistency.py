@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from rekal.index import text
 from rekal.index.dense import Meaning
 from rekal.index.reader import IndexReader
-from rekal.recall.claims import Claims, anchored, claims
+from rekal.recall.claims import Claims
 from rekal.recall.question import AnchorKind
-from rekal.recall.scores import Floats, standing
+from rekal.recall.scores import Floats
 from rekal.recall.search import Look, dense_text
-from rekal.recall.sentences import CANDIDATE_TURNS, SIGNS, Sentences, signs, split_sentences, worth_a_vector
+from rekal.recall.sentences import CANDIDATE_TURNS, SIGNS, Sentences, read_signs, split_sentences
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 SLOTS: tuple[AnchorKind, ...] = ("path", "symbol", "number", "acronym", "name")
 PASSAGE = 800  # characters
@@ -33,8 +34,10 @@ _BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[A-Z])|\n")
 
 
 def person_claims(reader: IndexReader, look: Look, meaning: Meaning | None) -> Claims | None:
-    """What the best turns claim about the person asked; None when the question names nobody, or several: whom a
-    sentence is about does not answer what one of them gave the other. EngineError.
+    """Return the claims of the best turns about the person asked. EngineError.
+
+    None when the question names nobody, or several people: the owner of a sentence does not tell the one who gave
+    from the one who was given.
     """
     persons = [anchor.text for anchor in look.question.of_kind("person")]
     authors = _authors(reader, persons[0]) if len(persons) == 1 else {}
@@ -43,12 +46,12 @@ def person_claims(reader: IndexReader, look: Look, meaning: Meaning | None) -> C
     best = np.argsort(-look.turns, kind="stable")[:CANDIDATE_TURNS]
     places = np.unique(np.clip(np.concatenate([best - 1, best, best + 1]), 0, len(look.turns) - 1))
     found, texts = _sentences(reader, look, places, authors)
-    chosen = worth_a_vector(found, look.found.idf, ASKED)
+    chosen = found.candidates(look.found.idf, ASKED)
     cosine = None
     if meaning is not None and look.semantic:
         vectors = meaning.embedder.embed_documents([texts[int(i)] for i in chosen])
         cosine = (vectors @ meaning.vector(dense_text(look.question))).astype(np.float64)
-    return claims(found, look.found.idf, ASKED, look.question.text, chosen, cosine)
+    return Claims.of(found, look.found.idf, ASKED, look.question.text, chosen, cosine)
 
 
 def _authors(reader: IndexReader, person: str) -> dict[int, int]:
@@ -61,32 +64,32 @@ def _authors(reader: IndexReader, person: str) -> dict[int, int]:
 def _sentences(reader: IndexReader, look: Look, places: Ints, authors: dict[int, int]) -> tuple[Sentences, list[str]]:
     session = look.found.session
     turn, who, texts = [], [], []
-    for place, said in zip(places, _texts(reader, places), strict=True):
+    for place, said in zip(places, _read_texts(reader, places), strict=True):
         for sentence in split_sentences(said):
             turn.append(int(place))
             who.append(authors[int(session[place])])
             texts.append(sentence)
-    tf, length = _counts(look, texts)
+    tf, length = _count_in_texts(look, texts)
     at, author = np.array(turn, np.int64), np.array(who, np.int64)
-    shown = np.array([signs(text) for text in texts], np.bool_).reshape(len(texts), len(SIGNS))
-    standings = standing(look.found, look.covered)[at]
+    shown = np.array([read_signs(text) for text in texts], np.bool_).reshape(len(texts), len(SIGNS))
+    standings = look.found.place_features(look.covered)[at]
     found = Sentences(at, session[at].astype(np.int64), length, author, author, author, shown, standings, tf)
     return found, texts
 
 
-def _texts(reader: IndexReader, places: Ints) -> list[str]:
+def _read_texts(reader: IndexReader, places: Ints) -> list[str]:
     docs = reader.units("turn").doc[places]
     said = {one.doc_id: one.text for one in reader.texts([int(doc) for doc in docs])}
     return [said[int(doc)][:_LONGEST_TURN] for doc in docs]
 
 
-def _counts(look: Look, texts: Sequence[str]) -> tuple[Floats, Floats]:
-    """How often each term of the question occurs in each text, ``[T, P]``, and each text's length in terms."""
+def _count_in_texts(look: Look, texts: Sequence[str]) -> tuple[Floats, Floats]:
+    """Count each term of the question in each text, ``[T, P]``; and the length of each text in terms."""
     column = {term: row for row, term in enumerate(look.lexical.postings.terms)}
     tf = np.zeros((len(column), len(texts)))
     length = np.zeros(len(texts))
     for at, said in enumerate(texts):
-        found = text.tokens(said)
+        found = text.document_terms(said)
         length[at] = len(found)
         for term in found:
             if (row := column.get(term)) is not None:
@@ -108,21 +111,36 @@ def anchor_ratio(reader: IndexReader, look: Look) -> float | None:
     places = places[look.lexical.turns[places] > 0]
     near = np.unique(np.clip(np.concatenate([places - 1, places, places + 1]), 0, len(look.turns) - 1))
     passages = [piece for talk in _talks(reader, look, near) for piece in cut_passages(talk)]
-    present = _present(look, passages)
+    present = _terms_in_texts(look, passages)
     ratios = []
     for slot in slots:
         if slot.term in terms:
             own = np.array([term in slot.terms for term in terms], np.bool_)
-            ratios.append(anchored(present, look.found.idf, own, present[terms.index(slot.term)]))
+            ratios.append(anchored_share(present, look.found.idf, own, present[terms.index(slot.term)]))
     return min((ratio for ratio in ratios if ratio is not None), default=None)
 
 
-def _present(look: Look, texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Which terms of the question are in which texts, ``[T, P]``."""
+def anchored_share(present: Bools, idf: Floats, own: Bools, has: Bools) -> float | None:
+    """Best passage with an anchor ÷ best passage at all, both measured on the rest of the question: 0 to 1.
+
+    ``present`` is ``[T, P]`` (term in passage), ``own`` says which terms are the anchor's, ``has`` which passages
+    contain it whole. None when it cannot tell: fewer than two other terms, none of them anywhere, or an anchor that
+    no passage has (a commit's new function is not in the talk that led to it; coverage is for that).
+    """
+    rest = ~own
+    if int(rest.sum()) < 2 or not has.any():
+        return None
+    held = (idf[rest, None] * present[rest]).sum(axis=0)
+    best = float(held.max(initial=0.0))
+    return float(held[has].max()) / best if best > 0 else None
+
+
+def _terms_in_texts(look: Look, texts: Sequence[str]) -> Bools:
+    """Flags ``[T, P]``: term of the question occurs in text."""
     column = {term: row for row, term in enumerate(look.lexical.postings.terms)}
     found = np.zeros((len(column), len(texts)), np.bool_)
     for at, said in enumerate(texts):
-        found[[column[term] for term in column.keys() & text.tokens(said)], at] = True
+        found[[column[term] for term in column.keys() & text.document_terms(said)], at] = True
     return found
 
 
@@ -137,7 +155,7 @@ def _talks(reader: IndexReader, look: Look, places: Ints) -> list[str]:
     """Texts of adjacent turns of a session joined: what is named in one turn may be told in the next."""
     talks: list[list[str]] = []
     last = -2
-    for place, said in zip(places.tolist(), _texts(reader, places), strict=True):
+    for place, said in zip(places.tolist(), _read_texts(reader, places), strict=True):
         if place != last + 1 or look.found.session[place] != look.found.session[last]:
             talks.append([])
         talks[-1].append(said)

@@ -86,7 +86,7 @@ def _days(first: date, after: date, now: datetime) -> Span:
     return datetime.combine(first, time(), now.tzinfo), datetime.combine(after, time(), now.tzinfo)
 
 
-def _part(day: date, part: str | None, now: datetime) -> Span:
+def _read_day_part(day: date, part: str | None, now: datetime) -> Span:
     """A day, or its morning, afternoon, evening or night."""
     if not part:
         return _days(day, day + _ONE_DAY, now)
@@ -131,13 +131,13 @@ def _weekday(found: re.Match[str], now: datetime, lead: str) -> Span:
     """The last such day before today; with "this" the one of the current week."""
     ahead = _WEEKDAYS[found["weekday"].lower()[:3]] - now.weekday()
     back = -ahead if lead == "this" else -ahead % 7 or 7
-    return _part(now.date() - timedelta(days=back), found["part"], now)
+    return _read_day_part(now.date() - timedelta(days=back), found["part"], now)
 
 
 def _near_day(found: re.Match[str], now: datetime, lead: str) -> Span:
     said = found["near"].lower()
     back = 2 if said.startswith("the") else int(said in ("yesterday", "last"))
-    return _part(now.date() - back * _ONE_DAY, "night" if said == "tonight" else found["part"], now)
+    return _read_day_part(now.date() - back * _ONE_DAY, "night" if said == "tonight" else found["part"], now)
 
 
 def _weekend(found: re.Match[str], now: datetime, lead: str) -> Span:
@@ -179,7 +179,7 @@ def _ago(found: re.Match[str], now: datetime, lead: str) -> Span:
     return _days(about.date() - slack, about.date() + slack + _ONE_DAY, now)
 
 
-def _rule(
+def _make_rule(
     core: str,
     read: Callable[[re.Match[str], datetime, str], Span],
     *,
@@ -196,38 +196,38 @@ def _rules() -> tuple[Rule, ...]:
     any_case = re.IGNORECASE
     near = r"the\s+day\s+before\s+yesterday|yesterday|today|tonight"
     return (
-        _rule(rf"{_YEAR}[-/](?P<number>\d\d)[-/](?P<day>\d\d)", _iso),
-        _rule(rf"{_YEAR}-(?P<number>\d\d)", _iso_month),
-        _rule(rf"{_MONTH}\s+{_DAY}(?:,?\s+{_YEAR})?", _month_day),
-        _rule(rf"{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?", _month_day),
-        _rule(rf"{_MONTH},?\s+{_YEAR}", _month_year),
-        _rule(rf"{_MONTH}(?!,?\s+\d)", _bare_month, leads=_IN_MONTH),
-        _rule(r"(?P<month>march|may)(?!\s+\d)", _bare_month, leads=frozenset({"in", "last"})),
-        _rule(rf"{_WEEKDAY}(?:\s+{_PART})?", _weekday, leads=_ON),
-        _rule(rf"(?:the\s+year\s+)?{_YEAR}{_NO_NOUN}", _year, leads=_IN, flags=any_case),
-        _rule(rf"(?:earlier\s+)?(?P<near>{near})(?:\s+{_PART})?", _near_day, flags=any_case),
-        _rule(rf"(?P<near>this|last)\s+{_PART}", _near_day, flags=any_case),
-        _rule(r"(?:last\s+|this\s+)?weekend", _weekend, leads=_ON | {"over"}, flags=any_case),
-        _rule(rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}s?", _rolling, flags=any_case),
-        _rule(rf"(?P<the>the\s+)?(?P<which>this|last|past|previous)\s+{_UNIT}", _this_or_last, flags=any_case),
-        _rule(rf"(?:(?:about|around|some)\s+)?{_COUNT}\s+{_UNIT}s?\s+ago", _ago, flags=any_case),
+        _make_rule(rf"{_YEAR}[-/](?P<number>\d\d)[-/](?P<day>\d\d)", _iso),
+        _make_rule(rf"{_YEAR}-(?P<number>\d\d)", _iso_month),
+        _make_rule(rf"{_MONTH}\s+{_DAY}(?:,?\s+{_YEAR})?", _month_day),
+        _make_rule(rf"{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?", _month_day),
+        _make_rule(rf"{_MONTH},?\s+{_YEAR}", _month_year),
+        _make_rule(rf"{_MONTH}(?!,?\s+\d)", _bare_month, leads=_IN_MONTH),
+        _make_rule(r"(?P<month>march|may)(?!\s+\d)", _bare_month, leads=frozenset({"in", "last"})),
+        _make_rule(rf"{_WEEKDAY}(?:\s+{_PART})?", _weekday, leads=_ON),
+        _make_rule(rf"(?:the\s+year\s+)?{_YEAR}{_NO_NOUN}", _year, leads=_IN, flags=any_case),
+        _make_rule(rf"(?:earlier\s+)?(?P<near>{near})(?:\s+{_PART})?", _near_day, flags=any_case),
+        _make_rule(rf"(?P<near>this|last)\s+{_PART}", _near_day, flags=any_case),
+        _make_rule(r"(?:last\s+|this\s+)?weekend", _weekend, leads=_ON | {"over"}, flags=any_case),
+        _make_rule(rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}s?", _rolling, flags=any_case),
+        _make_rule(rf"(?P<the>the\s+)?(?P<which>this|last|past|previous)\s+{_UNIT}", _this_or_last, flags=any_case),
+        _make_rule(rf"(?:(?:about|around|some)\s+)?{_COUNT}\s+{_UNIT}s?\s+ago", _ago, flags=any_case),
     )
 
 
-def periods(text: str, now: datetime) -> list[Period]:
+def read_periods(text: str, now: datetime) -> list[Period]:
     """The times up to ``now`` that a question names, in order. ``now`` is aware; days begin and end in its zone."""
     if not _HINTS.search(text):
         return []
     found: list[Period] = []
     for rule in _rules():
         for match in rule.spelling.finditer(text):
-            one = _read(rule, match, text, now)
+            one = _read_rules(rule, match, text, now)
             if one and not any(one.start < other.stop and other.start < one.stop for other in found):
                 found.append(one)
-    return list(_ranges(sorted(found, key=lambda one: one.start), text))
+    return list(_read_ranges(sorted(found, key=lambda one: one.start), text))
 
 
-def _read(rule: Rule, match: re.Match[str], text: str, now: datetime) -> Period | None:
+def _read_rules(rule: Rule, match: re.Match[str], text: str, now: datetime) -> Period | None:
     lead = _LEAD.search(text, 0, match.start())
     said = lead[1].lower() if lead else ""
     if rule.leads and said not in rule.leads:
@@ -244,7 +244,7 @@ def _read(rule: Rule, match: re.Match[str], text: str, now: datetime) -> Period 
     return Period(start, match.end(), None if said in _BEFORE else since, since if said == "before" else until, said)
 
 
-def _ranges(found: list[Period], text: str) -> Iterator[Period]:
+def _read_ranges(found: list[Period], text: str) -> Iterator[Period]:
     """Joins "from A to B" and "between A and B"."""
     open_: Period | None = None
     for one in found:

@@ -23,7 +23,7 @@ _WORD = re.compile(r"\S+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def shown_sessions(reader: IndexReader, seen: Look, limit: int) -> list[int]:
+def _shown_sessions(reader: IndexReader, seen: Look, limit: int) -> list[int]:
     """Numbers of the sessions worth showing, best first: those near the best one, ``limit`` at most."""
     best = float(seen.sessions.max(initial=0.0))
     near = np.flatnonzero((seen.sessions > 0) & (seen.sessions >= best * SHOWN_WITHIN))
@@ -31,12 +31,13 @@ def shown_sessions(reader: IndexReader, seen: Look, limit: int) -> list[int]:
     return [int(number) for number in near[order][:limit]]
 
 
-def hits(reader: IndexReader, seen: Look, numbers: Sequence[int], budget: int) -> list[Hit]:
-    """The sessions ``numbers`` with rows worth about ``budget`` tokens in all.
+def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -> list[Hit]:
+    """Return at most ``limit`` sessions, best first, with rows worth about ``budget`` tokens in all.
 
     Rows are chosen by their own score over all sessions together, but the best turn of each session comes first: a
     session without any row would be a handle without a reason.
     """
+    numbers = _shown_sessions(reader, seen, limit)
     turns = reader.units("turn")
     mine = np.flatnonzero(np.isin(turns.session, numbers) & seen.lexical.allowed)
     order = mine[np.lexsort((mine, -seen.turns[mine]))]
@@ -47,27 +48,29 @@ def hits(reader: IndexReader, seen: Look, numbers: Sequence[int], budget: int) -
     left = budget * _CHARS_A_TOKEN
     for place in wanted:
         turn = said[int(turns.doc[place])]
-        excerpt, cut = _excerpt(turn.text, seen)
+        excerpt, cut = _cut_excerpt(turn.text, seen)
         if len(excerpt) > left and any(rows.values()):
             continue
         left -= len(excerpt)
         score = round(float(seen.turns[place]), 3)
-        row = Row(int(turn.seq or 0), turn.role or "", _when(turn.occurred_us), excerpt, cut, score)
+        row = Row(int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), excerpt, cut, score)
         rows[int(turns.session[place])].append(row)
     return [_hit(reader, seen, n, sorted(rows[n], key=lambda r: r.seq)) for n in numbers if rows[n]]
 
 
-def _when(us: int | None) -> datetime | None:
+def _to_datetime(us: int | None) -> datetime | None:
     return None if us is None else _EPOCH + timedelta(microseconds=us)
 
 
-def _excerpt(said: str, seen: Look) -> tuple[str, bool]:
+def _cut_excerpt(said: str, seen: Look) -> tuple[str, bool]:
     """The part of a turn in which most of the question's weight stands together, and whether anything was cut."""
     said = said.strip()
     if len(said) <= _LONGEST_ROW:
         return said, False
     weights = dict(zip(seen.lexical.postings.terms, seen.found.idf, strict=True))
-    spans = [(s, e, sum(weights.get(t, 0.0) for t in set(text.tokens(said[s:e])))) for s, e in _words(said)]
+    spans = [
+        (s, e, sum(weights.get(t, 0.0) for t in set(text.document_terms(said[s:e])))) for s, e in _word_spans(said)
+    ]
     telling = [(s, e, w) for s, e, w in spans if w > 0]
     if not telling:
         return said[:_LONGEST_ROW], True
@@ -79,12 +82,12 @@ def _excerpt(said: str, seen: Look) -> tuple[str, bool]:
     return said[start:end].strip(), True
 
 
-def _words(said: str) -> list[tuple[int, int]]:
+def _word_spans(said: str) -> list[tuple[int, int]]:
     return [word.span() for word in _WORD.finditer(said)]
 
 
 def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
-    """Where the stretch of :data:`_LONGEST_ROW` characters with the most weight begins."""
+    """Offset of the stretch of :data:`_LONGEST_ROW` characters with the most weight."""
     best, best_start = -1.0, telling[0][0]
     for i, (start, _, _) in enumerate(telling):
         weight = sum(w for _, e, w in telling[i : i + 60] if e <= start + _LONGEST_ROW)

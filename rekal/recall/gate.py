@@ -50,8 +50,9 @@ def _probability(log_odds: float) -> float:
 
 
 class Attention(msgspec.Struct, frozen=True):
-    """Whom the evidence is about: each claim counts as much as its relevance, exp(Σ weight · value), and is about its
-    speaker with a probability of its own, the logistic of Σ weight · value. Weights by ``RELEVANCE`` and ``OWNERSHIP``.
+    """Model of whom the evidence is about. Each claim counts as much as its relevance, exp(Σ weight · value), and is
+    about its speaker with a probability of its own, the logistic of Σ weight · value. Weights by ``RELEVANCE`` and
+    ``OWNERSHIP``.
     """
 
     relevance: dict[str, float]
@@ -79,6 +80,18 @@ def _total(logarithms: Floats) -> float:
     return float(np.logaddexp.reduce(logarithms))
 
 
+class Support(msgspec.Struct, frozen=True):
+    """Probabilities. ``consistency`` and ``anchors`` are 1 when the question names no person, no known identifier."""
+
+    presence: float
+    consistency: float = 1.0
+    anchors: float = 1.0
+
+    @property
+    def total(self) -> float:
+        return self.presence * self.consistency * self.anchors
+
+
 class Gate(msgspec.Struct, frozen=True):
     """One set of models. ``quantiles`` are those of support over answerable questions, from 0 to 100 % in 1 % steps.
 
@@ -89,6 +102,34 @@ class Gate(msgspec.Struct, frozen=True):
     consistency: Attention | None
     anchors: Logistic
     quantiles: tuple[float, ...]
+
+    def judge(
+        self,
+        present: Mapping[str, float],
+        person: Claims | None = None,
+        anchor_ratio: float | None = None,
+        *,
+        least: float = 0.0,
+    ) -> Support:
+        """Support from :func:`rekal.recall.scores.measure_presence`, :func:`rekal.recall.claims.make_claims` and the
+        lowest :func:`rekal.recall.consistency.anchored_share`; None for what the question does not have. Presence is
+        ``least`` or more.
+        """
+        belongs = 1.0 if person is None or self.consistency is None else self.consistency.probability(person)
+        return Support(
+            presence=max(least, self.presence.probability(present)),
+            consistency=belongs,
+            anchors=1.0 if anchor_ratio is None else self.anchors.probability({"ratio": anchor_ratio}),
+        )
+
+    def cut(self, strictness: float) -> float:
+        """Return the support below which recall stays silent.
+
+        ``strictness`` 0 to 1 is the price in silenced answerable questions: 0 none, 0.25 one in twenty, 0.5 one in
+        ten, 1 one in five of them, as measured in training.
+        """
+        share = MOST_SILENCED * min(1.0, max(0.0, strictness))
+        return float(np.interp(share * (len(self.quantiles) - 1), range(len(self.quantiles)), self.quantiles))
 
 
 class Weights(msgspec.Struct, frozen=True):
@@ -111,53 +152,7 @@ class Weights(msgspec.Struct, frozen=True):
         return self.dense if dense else self.lexical
 
 
-class Support(msgspec.Struct, frozen=True):
-    """Probabilities. ``consistency`` and ``anchors`` are 1 when the question names no person, no known identifier."""
-
-    presence: float
-    consistency: float = 1.0
-    anchors: float = 1.0
-
-    @property
-    def total(self) -> float:
-        return self.presence * self.consistency * self.anchors
-
-    @property
-    def weakest(self) -> str:
-        """Which of them silences, when one does."""
-        named = {"presence": self.presence, "consistency": self.consistency, "anchors": self.anchors}
-        return min(named, key=named.__getitem__)
-
-
 @cache
-def weights(path: Path = WEIGHTS) -> Weights:
+def load_weights(path: Path = WEIGHTS) -> Weights:
     """The shipped weights."""
     return msgspec.json.decode(path.read_bytes(), type=Weights)
-
-
-def judge(
-    gate: Gate,
-    present: Mapping[str, float],
-    person: Claims | None = None,
-    anchor_ratio: float | None = None,
-    *,
-    least: float = 0.0,
-) -> Support:
-    """Support from :func:`rekal.recall.scores.presence`, :func:`rekal.recall.claims.claims` and the lowest
-    :func:`rekal.recall.claims.anchored`; None for what the question does not have. Presence is ``least`` or more.
-    """
-    return Support(
-        presence=max(least, gate.presence.probability(present)),
-        consistency=1.0 if person is None or gate.consistency is None else gate.consistency.probability(person),
-        anchors=1.0 if anchor_ratio is None else gate.anchors.probability({"ratio": anchor_ratio}),
-    )
-
-
-def cut(gate: Gate, strictness: float) -> float:
-    """The support below which recall stays silent.
-
-    ``strictness`` 0 to 1 is the price in silenced answerable questions: 0 none, 0.25 one in twenty, 0.5 one in ten, 1
-    one in five of them, as measured in training.
-    """
-    share = MOST_SILENCED * min(1.0, max(0.0, strictness))
-    return float(np.interp(share * (len(gate.quantiles) - 1), range(len(gate.quantiles)), gate.quantiles))

@@ -19,9 +19,9 @@ import msgspec
 
 from rekal.index.filters import Filters, session_mask, sessions_in_time, turn_mask
 from rekal.index.reader import Bools, IndexReader
-from rekal.index.text import tokens
-from rekal.recall.dates import Period, periods
-from rekal.recall.question import Anchor, Question, anchor_kind, core
+from rekal.index.text import document_terms
+from rekal.recall.dates import Period, read_periods
+from rekal.recall.question import Anchor, Question, anchor_kind, bare_word
 
 _NAME = r"[\w.@+#-]+(?:/[\w.@+#-]+)*"
 _HASH = re.compile(r"(?:\bcommits?\s+)?(?<![\w./-])(?P<name>[0-9a-f]{7,40})(?![\w-])", re.I)
@@ -37,7 +37,7 @@ _ACTING = re.compile(
 _DID = "say|said|do|did|suggest|propose|decide|write|wrote|change|try|recommend|claim|find|implement|fix"
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedThing(msgspec.Struct, frozen=True):
     """``text[start:stop]`` of a question names something. ``filters`` is the option it amounts to, None for what only
     its shape tells. ``aside``: its words are no topic.
     """
@@ -51,39 +51,58 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Reach(msgspec.Struct, frozen=True):
-    """What a name stands for: ``sessions`` by number (a parent with its sub-agents' sessions), ``turns`` by place."""
+    """Extent of a name: ``sessions`` by number (a parent with its sub-agents' sessions), ``turns`` by place."""
 
-    named: Named
+    named: NamedThing
     sessions: Bools
     turns: Bools
 
+    @classmethod
+    def of(cls, reader: IndexReader, named: NamedThing) -> Reach | None:
+        """Return the sessions and turns that a name stands for; None for what only its shape tells."""
+        if named.filters is None:
+            return None
+        sessions = session_mask(reader, named.filters)
+        turns = turn_mask(reader, named.filters, sessions)
+        sessions &= sessions_in_time(reader, named.filters, turns)
+        for number, parent in enumerate(reader.sessions.parents):
+            above = reader.sessions.number(parent) if parent else None
+            if above is not None and sessions[number]:
+                sessions[above] = True
+        return cls(named, sessions, turns)
 
-def names(reader: IndexReader, text: str, now: datetime | None) -> list[Named]:
+
+def find_mentions(reader: IndexReader, text: str, now: datetime | None) -> list[NamedThing]:
     """Commits, branches, dates, agents and files that ``text`` names, none overlapping; no dates without a clock."""
-    found: list[Named] = []
-    kinds = _commits(reader, text), _branches(reader, text), _dates(reader, text, now), _agents(reader, text)
-    for some in (*kinds, _files(reader, text)):
+    found: list[NamedThing] = []
+    kinds = (
+        _named_commits(reader, text),
+        _named_branches(reader, text),
+        _named_dates(reader, text, now),
+        _named_agents(reader, text),
+    )
+    for some in (*kinds, _named_files(reader, text)):
         for one in some:
             if not any(one.start < other.stop and other.start < one.stop for other in found):
                 found.append(one)
     return sorted(found, key=lambda one: one.start)
 
 
-def _said(reader: IndexReader, name: str) -> bool:
-    """Whether any turn contains a word of ``name`` as a whole: then it may be a topic, too."""
-    docs = reader.postings(list(dict.fromkeys(term for word in name.split() for term in tokens(word)[:1]))).doc
+def _is_in_any_turn(reader: IndexReader, name: str) -> bool:
+    """True if any turn contains a word of ``name`` as a whole: then it may be a topic, too."""
+    docs = reader.postings(list(dict.fromkeys(term for word in name.split() for term in document_terms(word)[:1]))).doc
     return bool((reader.units("turn").place[docs] >= 0).any())
 
 
-def _commits(reader: IndexReader, text: str) -> Iterator[Named]:
+def _named_commits(reader: IndexReader, text: str) -> Iterator[NamedThing]:
     for match in _HASH.finditer(text):
         filters = Filters(commit=match["name"].lower())
         if session_mask(reader, filters).any():
-            aside = not _said(reader, match["name"])
-            yield Named("commit", match["name"], filters, match.start(), match.end(), aside)
+            aside = not _is_in_any_turn(reader, match["name"])
+            yield NamedThing("commit", match["name"], filters, match.start(), match.end(), aside)
 
 
-def _branches(reader: IndexReader, text: str) -> Iterator[Named]:
+def _named_branches(reader: IndexReader, text: str) -> Iterator[NamedThing]:
     """A one-word name is a word first: it counts beside the word "branch", or as the end of "… on main"."""
     words = [(m.group().rstrip("."), m.start()) for m in _WORD.finditer(text)]
     marked = _BRANCH.search(text)
@@ -97,15 +116,17 @@ def _branches(reader: IndexReader, text: str) -> Iterator[Named]:
         shaped.append((at_end["name"], at_end.start("name")))
     for word, at in shaped:
         if branch := known.get(word.lower()):
-            yield Named("branch", word, Filters(branch=branch), at, at + len(word), not _said(reader, word))
+            yield NamedThing(
+                "branch", word, Filters(branch=branch), at, at + len(word), not _is_in_any_turn(reader, word)
+            )
     if marked:
         yield from _called_branch(text, words, known)
 
 
-def _called_branch(text: str, words: Sequence[tuple[str, int]], known: dict[str, str]) -> Iterator[Named]:
+def _called_branch(text: str, words: Sequence[tuple[str, int]], known: dict[str, str]) -> Iterator[NamedThing]:
     """The longest run of words beside "branch" that spells a branch's name, or what follows its last slash."""
-    spelled = {_plain(name.rpartition("/")[2]): branch for name, branch in known.items()}
-    spelled |= {_plain(name): branch for name, branch in known.items()}
+    spelled = {_plain_name(name.rpartition("/")[2]): branch for name, branch in known.items()}
+    spelled |= {_plain_name(name): branch for name, branch in known.items()}
     for at, (word, marker) in enumerate(words):
         if not _BRANCH.fullmatch(word):
             continue
@@ -113,30 +134,30 @@ def _called_branch(text: str, words: Sequence[tuple[str, int]], known: dict[str,
         runs += [(at + 1, at + 1 + size) for size in range(_LONGEST_PHRASE, 0, -1) if at + size < len(words)]
         for first, stop in runs:
             start, end = words[first][1], words[stop - 1][1] + len(words[stop - 1][0])
-            if branch := spelled.get(_plain(text[start:end])):
+            if branch := spelled.get(_plain_name(text[start:end])):
                 edges = (marker, marker + len(word), start, end)
-                yield Named("branch", text[start:end], Filters(branch=branch), min(edges), max(edges), aside=True)
+                yield NamedThing("branch", text[start:end], Filters(branch=branch), min(edges), max(edges), aside=True)
                 break
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     return " ".join(re.findall(r"\w+", name.lower().replace("_", " ")))
 
 
-def _dates(reader: IndexReader, text: str, now: datetime | None) -> Iterator[Named]:
-    for one in periods(text, now) if now else ():
+def _named_dates(reader: IndexReader, text: str, now: datetime | None) -> Iterator[NamedThing]:
+    for one in read_periods(text, now) if now else ():
         # A date in digits that somebody wrote down is the name of what happened then: a release, a report.
         written = [word for word in text[one.start : one.stop].split() if word[:4].isdigit() and "-" in word]
-        aside = not any(_said(reader, word) for word in written)
-        yield Named("date", text[one.start : one.stop], _within(one), one.start, one.stop, aside)
+        aside = not any(_is_in_any_turn(reader, word) for word in written)
+        yield NamedThing("date", text[one.start : one.stop], _period_filters(one), one.start, one.stop, aside)
 
 
-def _within(period: Period) -> Filters:
+def _period_filters(period: Period) -> Filters:
     last = None if period.until is None else period.until - timedelta(microseconds=1)  # filters include their ends
     return Filters(since=period.since, until=last)
 
 
-def _agents(reader: IndexReader, text: str) -> Iterator[Named]:
+def _named_agents(reader: IndexReader, text: str) -> Iterator[NamedThing]:
     """An agent counts as who did or said something; "the cursor leaks" is about a cursor."""
     if not _ACTING.search(text):
         return
@@ -150,23 +171,26 @@ def _agents(reader: IndexReader, text: str) -> Iterator[Named]:
         )
         for found in re.finditer("|".join(spelled), text):
             name = str(found.lastgroup)
-            aside = name != "by" or not _said(reader, str(row))
-            yield Named("agent", found[name], Filters(agent=str(row)), found.start(), found.end(), aside)
+            aside = name != "by" or not _is_in_any_turn(reader, str(row))
+            yield NamedThing("agent", found[name], Filters(agent=str(row)), found.start(), found.end(), aside)
 
 
-def _files(reader: IndexReader, text: str) -> Iterator[Named]:
+def _named_files(reader: IndexReader, text: str) -> Iterator[NamedThing]:
     """Paths that sessions touched; another one is a word like any other."""
     for match in re.finditer(r"\S+", text):
-        path = core(match.group())
+        path = bare_word(match.group())
         if anchor_kind(path, starts_sentence=False) == "path" and session_mask(reader, Filters(file=path)).any():
             at = match.start() + match.group().find(path)
-            yield Named("path", path, Filters(file=path), at, at + len(path), not _said(reader, path))
+            yield NamedThing("path", path, Filters(file=path), at, at + len(path), not _is_in_any_turn(reader, path))
 
 
-def anchors_of(question: Question, named: Sequence[Named]) -> list[Named]:
+def list_anchors(question: Question, named: Sequence[NamedThing]) -> list[NamedThing]:
     """``named`` with what the question itself shows: people, and what only looks like a name."""
     known = {one.text for one in named}
-    return [*named, *(Named(one.kind, one.text, _person(one)) for one in question.anchors if one.text not in known)]
+    return [
+        *named,
+        *(NamedThing(one.kind, one.text, _person(one)) for one in question.anchors if one.text not in known),
+    ]
 
 
 def _person(anchor: Anchor) -> Filters | None:
@@ -174,17 +198,3 @@ def _person(anchor: Anchor) -> Filters | None:
         return None
     # Whole, not as a part of a longer name: this is how name and address end in what --author looks into.
     return Filters(author=f"<{anchor.text}>" if "@" in anchor.text else f"{anchor.text} <")
-
-
-def reach(reader: IndexReader, named: Named) -> Reach | None:
-    """Which sessions and turns a name stands for; None for what only its shape tells."""
-    if named.filters is None:
-        return None
-    sessions = session_mask(reader, named.filters)
-    turns = turn_mask(reader, named.filters, sessions)
-    sessions &= sessions_in_time(reader, named.filters, turns)
-    for number, parent in enumerate(reader.sessions.parents):
-        above = reader.sessions.number(parent) if parent else None
-        if above is not None and sessions[number]:
-            sessions[above] = True
-    return Reach(named, sessions, turns)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from rekal.index.text import query_words, tokens
+from rekal.index.text import document_terms, query_words
 from rekal.recall.dates import CALENDAR
 
 AnchorKind = Literal["person", "path", "symbol", "number", "acronym", "name"]
@@ -82,19 +82,19 @@ class Question(msgspec.Struct, frozen=True):
         return tuple(anchor for anchor in self.anchors if anchor.kind in kinds)
 
 
-def core(word: str) -> str:
+def bare_word(word: str) -> str:
     """A word as typed without the punctuation around it and without a possessive ending."""
     bare = word.strip(_QUOTES).replace("’", "'")
     return bare.removesuffix("'s").rstrip("'")
 
 
 def is_content(word: str) -> bool:
-    return core(word).replace("'", "").casefold() not in STOP
+    return bare_word(word).replace("'", "").casefold() not in STOP
 
 
 def anchor_kind(word: str, starts_sentence: bool) -> AnchorKind | None:
-    """What sort of anchor the shape of one word makes it, if any. A capital counts only inside a sentence."""
-    bare = core(word).strip("()")
+    """Kind of anchor that the shape of one word makes it, or None. A capital counts only inside a sentence."""
+    bare = bare_word(word).strip("()")
     if not bare:
         return None
     if _NUMBER.fullmatch(bare):
@@ -114,9 +114,9 @@ def _shaped_anchors(text: str) -> Iterable[Anchor]:
     for at, word in enumerate(words):
         starts = at == 0 or words[at - 1][-1:] in (".", "!", "?", ":")
         kind = anchor_kind(word, starts)
-        terms = tuple(dict.fromkeys(tokens(core(word)))) if kind else ()
+        terms = tuple(dict.fromkeys(document_terms(bare_word(word)))) if kind else ()
         if kind and terms:
-            yield Anchor(kind, core(word), terms[0], terms)
+            yield Anchor(kind, bare_word(word), terms[0], terms)
 
 
 # Mailboxes that belong to a task; as words they mean that task.
@@ -126,8 +126,8 @@ admin bot build contact dev git github hello info mail noreply no-reply root sup
 _NO_PERSON = STOP | CHATTER | frozenset(_ROLES.split())
 
 
-def _named(text: str, person: str) -> int:
-    """Where ``text`` names the person, by full name, by e-mail address, or by first name; -1 when it does not."""
+def _find_person(text: str, person: str) -> int:
+    """Offset at which ``text`` names the person by full name, e-mail address or first name; -1 when it does not."""
     first = person.split()[0] if person.split() else person
     for name in (person, first) if first.casefold() not in _NO_PERSON else (person,):
         found = re.search(rf"(?<![\w@.]){re.escape(name)}(?![\w@])", text)
@@ -137,7 +137,7 @@ def _named(text: str, person: str) -> int:
 
 
 def _mailbox(text: str, person: str) -> int:
-    """Where ``text`` names the person of an address by the part before the @; -1 when it does not.
+    """Offset at which ``text`` names the person of an address by the part before the @; -1 when it does not.
 
     A plain word is a mailbox only where somebody acts or owns: "by ada", "did ada", "ada's", "@ada".
     """
@@ -152,8 +152,8 @@ def _mailbox(text: str, person: str) -> int:
 
 
 def people_in(text: str, people: Sequence[str]) -> list[str]:
-    """Those of ``people`` that the text names, in order of mention: the first is whom it asks about."""
-    at = {person: _named(text, person) for person in people if person}
+    """Return the ``people`` that the text names, in order of mention: it asks about the first."""
+    at = {person: _find_person(text, person) for person in people if person}
     for person in at:
         where = _mailbox(text, person) if at[person] < 0 else -1
         if where >= 0 and where not in at.values():  # else the name that stands there has been understood
@@ -163,7 +163,7 @@ def people_in(text: str, people: Sequence[str]) -> list[str]:
 
 def _thin(words: Iterable[str], anchors: Sequence[Anchor]) -> Thin | None:
     """``words`` are all words of the question, people left out."""
-    plain = {core(word).casefold() for word in words if is_content(word)}
+    plain = {bare_word(word).casefold() for word in words if is_content(word)}
     topic = {word for word in plain if word not in CHATTER and len(word) > 1 and not re.fullmatch(r"[\d+,.]+", word)}
     if not topic:
         return "chatter"
@@ -172,34 +172,34 @@ def _thin(words: Iterable[str], anchors: Sequence[Anchor]) -> Thin | None:
     return "no_topic" if len(plain) < FEWEST_WORDS and len(topic) < 2 and not pinned else None
 
 
-def understand(text: str, people: Sequence[str] = (), aside: Sequence[tuple[int, int]] = ()) -> Question:
+def read_question(text: str, people: Sequence[str] = (), aside: Sequence[tuple[int, int]] = ()) -> Question:
     """Read ``text``. ``people`` are the names (and addresses) of the store's own people.
 
     ``aside`` are stretches that name something without being a topic, such as a date. They are left out of words and
     terms unless too little would remain: "what happened last week" asks for nothing else.
     """
     if aside:
-        rest = _read(text, _without(text, aside), people)
+        rest = _read_words(text, _cut_spans(text, aside), people)
         if rest.thin is None:
             return rest
-    return _read(text, text, people)
+    return _read_words(text, text, people)
 
 
-def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _cut_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """``text`` without the spans, which are in order."""
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     kept = [text[start:stop] for start, stop in zip(edges[::2], edges[1::2], strict=True)]
     return " ".join(piece.strip() for piece in kept if piece.strip())
 
 
-def _read(text: str, plain: str, people: Sequence[str]) -> Question:
+def _read_words(text: str, plain: str, people: Sequence[str]) -> Question:
     named = people_in(plain, people)
-    taken = {term for person in named for term in tokens(person.partition("@")[0])}
+    taken = {term for person in named for term in document_terms(person.partition("@")[0])}
     found = [(word, terms) for word, terms in query_words(plain) if is_content(word)] or query_words(plain)
     kept = [(word, terms) for word, terms in found if not taken.intersection(terms)] or found
-    persons = [Anchor("person", person, terms[0], terms) for person in named if (terms := tuple(tokens(person)))]
+    persons = [Anchor("person", who, terms[0], terms) for who in named if (terms := tuple(document_terms(who)))]
     shaped = [anchor for anchor in dict.fromkeys(_shaped_anchors(plain)) if not taken.intersection(anchor.terms)]
-    words = tuple(dict.fromkeys(core(word) for word, _ in kept))
+    words = tuple(dict.fromkeys(bare_word(word) for word, _ in kept))
     anchors = (*persons, *shaped)
     return Question(
         text=text,

@@ -16,17 +16,17 @@ from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.index import text
 from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
-from rekal.index.knowledge import Known, search_knowledge
+from rekal.index.knowledge import FoundPassage, search_knowledge
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason
-from rekal.recall.boosts import boosted
+from rekal.recall.boosts import boost_named
 from rekal.recall.consistency import anchor_ratio, person_claims
-from rekal.recall.excerpts import hits, shown_sessions
-from rekal.recall.gate import Support, cut, judge, weights
-from rekal.recall.mentions import Named, Reach, anchors_of, names, reach
-from rekal.recall.question import Question, understand
-from rekal.recall.scores import presence
-from rekal.recall.search import Look, is_stranger, look, people
+from rekal.recall.excerpts import excerpt_sessions
+from rekal.recall.gate import Support, load_weights
+from rekal.recall.mentions import NamedThing, Reach, find_mentions, list_anchors
+from rekal.recall.question import Question, read_question
+from rekal.recall.scores import measure_presence
+from rekal.recall.search import Look, list_people, search_index
 
 # A tracked passage answers when it holds nearly all that the question weighs: prose about everything matches anything
 # a little, and nobody has labelled which passage answers what.
@@ -41,7 +41,7 @@ _ALL = 0.99
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to answer. ``strictness`` 0 to 1, ``budget`` in tokens, ``limit`` in sessions.
+    """Settings of one answer. ``strictness`` 0 to 1, ``budget`` in tokens, ``limit`` in sessions.
 
     ``now`` is the asker's clock, in their zone: dates of the question are read by it. Without it none are read.
     """
@@ -54,7 +54,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class Ruling(msgspec.Struct, frozen=True):
-    """What the gates say: support, the cut it was held against, the features it was made of."""
+    """Verdict of the gates: support, the cut that it must reach, the features that it is made of."""
 
     support: Support
     cut: float
@@ -62,27 +62,27 @@ class Ruling(msgspec.Struct, frozen=True):
 
     @property
     def opens(self) -> bool:
-        """Whether there is enough to inject."""
+        """True if there is enough to inject."""
         return self.support.total >= self.cut
 
 
-def recall(
+def answer_question(
     reader: IndexReader, question: str, filters: Filters, options: Options, meaning: Meaning | None = None
 ) -> Answer:
     """Answer ``question`` from the index, by keywords alone without ``meaning``.
 
     The same index, question and day give the same answer. EngineError when the model fails.
     """
-    named = names(reader, question, options.now)
-    asked = understand(question, people(reader), [(one.start, one.stop) for one in named if one.aside])
-    anchors = [(one, reach(reader, one)) for one in anchors_of(asked, named)]
+    named = find_mentions(reader, question, options.now)
+    asked = read_question(question, list_people(reader), [(one.start, one.stop) for one in named if one.aside])
+    anchors = [(one, Reach.of(reader, one)) for one in list_anchors(asked, named)]
     reaches = [found for _, found in anchors if found and found.sessions.any()]
-    answer = _answer(reader, asked, filters, options, meaning, reaches)
+    answer = _answer_topic(reader, asked, filters, options, meaning, reaches)
     shown = [reader.sessions.number(hit.session_id) for hit in answer.sessions]
     return msgspec.structs.replace(answer, anchors=[_pin(*anchor, shown) for anchor in anchors])
 
 
-def _pin(named: Named, found: Reach | None, shown: Sequence[int | None]) -> Pin:
+def _pin(named: NamedThing, found: Reach | None, shown: Sequence[int | None]) -> Pin:
     if named.filters is None or found is None:
         return Pin(named.kind, named.text)
     here = sum(number is not None and bool(found.sessions[number]) for number in shown)
@@ -90,7 +90,7 @@ def _pin(named: Named, found: Reach | None, shown: Sequence[int | None]) -> Pin:
     return Pin(named.kind, named.text, since, until, int(found.sessions.sum()), here)
 
 
-def _answer(
+def _answer_topic(
     reader: IndexReader,
     asked: Question,
     filters: Filters,
@@ -103,12 +103,12 @@ def _answer(
     known = _knowledge(reader, asked)
     if not len(reader.units("turn")):
         return _knows(asked.text, known) if known else _silence(asked.text, "empty_store")
-    seen = look(reader, asked, filters, meaning)
+    seen = search_index(reader, asked, filters, meaning)
     if not seen.lexical.allowed.any():
         return _silence(asked.text, "filtered_out")
-    ruling = _rule(reader, seen, meaning, options.strictness)
+    ruling = _judge_evidence(reader, seen, meaning, options.strictness)
     features = _explained(ruling) if options.explain else {}
-    shown = _shown(reader, boosted(reader, seen, reaches), options) if ruling.opens else []
+    shown = _shown(reader, boost_named(reader, seen, reaches), options) if ruling.opens else []
     if shown:
         support, missing = round(ruling.support.total, 2), _uncovered(asked, shown)
         return Answer("INJECT", "", support, asked.text, shown, missing, [], FOUND, features, known)
@@ -117,18 +117,18 @@ def _answer(
 
 
 def _shown(reader: IndexReader, ordered: Look, options: Options) -> list[Hit]:
-    return hits(reader, ordered, shown_sessions(reader, ordered, options.limit), options.budget)
+    return excerpt_sessions(reader, ordered, options.limit, options.budget)
 
 
-def _rule(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
-    gate = weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
-    present = presence(seen.found, seen.covered, is_stranger(seen))
-    floor = cut(gate, strictness)
+def _judge_evidence(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
+    gate = load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
+    present = measure_presence(seen.found, seen.covered, seen.is_stranger)
+    floor = gate.cut(strictness)
     least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
-    support = judge(gate, present, least=least)
+    support = gate.judge(present, least=least)
     if support.total >= floor:  # reading texts for the second gate pays only when the first is open
         belongs = person_claims(reader, seen, meaning), anchor_ratio(reader, seen)
-        support = judge(gate, present, *belongs, least=least)
+        support = gate.judge(present, *belongs, least=least)
     return Ruling(support, floor, present)
 
 
@@ -146,10 +146,10 @@ def _knowledge(reader: IndexReader, asked: Question) -> list[Passage]:
     if len(asked.terms) < _FEWEST_TERMS:
         return []
     found = search_knowledge(reader, asked.terms)
-    return [_passage(one) for one in found if one.coverage >= KNOWLEDGE_COVERAGE]
+    return [_to_passage(one) for one in found if one.coverage >= KNOWLEDGE_COVERAGE]
 
 
-def _passage(one: Known) -> Passage:
+def _to_passage(one: FoundPassage) -> Passage:
     return Passage(one.path, one.start, one.end, one.text, round(one.coverage, 2), list(one.sessions))
 
 
@@ -163,8 +163,8 @@ def _refused(seen: Look, ruling: Ruling, reaches: Sequence[Reach]) -> Answer:
     reason: Reason = "anchor_mismatch" if mismatch else "below_gate"
     answer = _silence(seen.question.text, reason, ruling.support.total)
     known = {t for t, k in zip(seen.lexical.postings.terms, seen.lexical.postings.known, strict=True) if k}
-    known.update(term for one in reaches for term in text.query_tokens(one.named.text))
-    unseen = [word for word in seen.question.words if not known.intersection(text.query_tokens(word))]
+    known.update(term for one in reaches for term in text.query_terms(one.named.text))
+    unseen = [word for word in seen.question.words if not known.intersection(text.query_terms(word))]
     return msgspec.structs.replace(answer, uncovered=unseen)
 
 
@@ -174,6 +174,7 @@ def _silence(question: str, reason: Reason, support: float = 0.0) -> Answer:
 
 def _uncovered(asked: Question, sessions: list[Hit]) -> list[str]:
     """Content words of the question that nothing shown contains."""
-    shown = {term for hit in sessions for row in hit.rows for term in text.tokens(row.text)}
-    shown |= {term for hit in sessions for term in text.tokens(f"{hit.author_name} {hit.agent} {hit.branch or ''}")}
-    return [word for word in asked.words if not shown & set(text.query_tokens(word))]
+    shown = {term for hit in sessions for row in hit.rows for term in text.document_terms(row.text)}
+    heads = (f"{hit.author_name} {hit.agent} {hit.branch or ''}" for hit in sessions)
+    shown |= {term for head in heads for term in text.document_terms(head)}
+    return [word for word in asked.words if not shown & set(text.query_terms(word))]

@@ -13,52 +13,62 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rekal.index.bm25 import Lexical, bm25
+from rekal.index.bm25 import Lexical, score_lexical
 from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall import scores
 from rekal.recall.question import Question, in_first_person
-from rekal.recall.scores import Coverage, Floats, Found
+from rekal.recall.scores import Floats, Found, TermCoverage
 
 ENOUGH_VECTORS = 0.9
 """Share of the turns with a vector from which on cosines decide: the gate was trained on complete stores."""
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What one question finds. ``sessions`` and ``turns`` are scores that order, by number and by place; a sub-agent's
+    """Result of one search. ``sessions`` and ``turns`` are scores that order, by number and by place; a sub-agent's
     session stands under its parent and has none of its own. ``semantic``: cosines may decide."""
 
     question: Question
     lexical: Lexical
     found: Found
-    covered: Coverage
+    covered: TermCoverage
     sessions: Floats
     turns: Floats
     semantic: bool
 
+    @property
+    def is_stranger(self) -> bool:
+        """True if the question uses a proper name that this store has never seen, and names nobody it knows."""
+        question = self.question
+        if question.of_kind("person"):
+            return False
+        postings = self.lexical.postings
+        known = {term for term, is_known in zip(postings.terms, postings.known, strict=True) if is_known}
+        return any(not known.intersection(anchor.terms) for anchor in question.of_kind("name"))
 
-def people(reader: IndexReader) -> list[str]:
+
+def list_people(reader: IndexReader) -> list[str]:
     """Names and addresses of the store's authors, in order."""
     rows = reader.told("SELECT DISTINCT author_name, author_email FROM facets ORDER BY ALL")
     return list(dict.fromkeys(str(value) for row in rows for value in row if value))
 
 
-def look(reader: IndexReader, question: Question, filters: Filters, meaning: Meaning | None) -> Look:
+def search_index(reader: IndexReader, question: Question, filters: Filters, meaning: Meaning | None) -> Look:
     """Ask all arms. EngineError when the model fails."""
     # Reading the postings and making the question's vector take about as long, and different processors.
     with meaning.ahead(dense_text(question)) if meaning else nullcontext():
-        lexical = bm25(reader, list(question.terms), filters)
+        lexical = score_lexical(reader, list(question.terms), filters)
     found = _found(reader, question, lexical, meaning)
-    covered = scores.coverage(found)
+    covered = scores.measure_coverage(found)
     sessions = scores.rank_sessions(found, covered)
     sessions *= _open_sessions(found, lexical.allowed)
     turns = scores.rank_turns(found, covered, sessions) * lexical.allowed
     semantic = meaning is not None and meaning.dense.share >= ENOUGH_VECTORS
-    return Look(question, lexical, found, covered, _folded(reader, sessions), turns, semantic)
+    return Look(question, lexical, found, covered, _fold_parents(reader, sessions), turns, semantic)
 
 
-def gather(
+def gather_arms(
     reader: IndexReader,
     lexical: Lexical,
     *,
@@ -67,7 +77,7 @@ def gather(
 ) -> Found:
     """The arms of one question.
 
-    ``lexical`` is of the terms of :func:`rekal.recall.question.understand`: without grammar and without people's
+    ``lexical`` is of the terms of :func:`rekal.recall.question.read_question`: without grammar and without people's
     names. ``cosine`` is by place of the turn, ``centroid`` by session number; None without a model.
     """
     return Found(
@@ -86,9 +96,9 @@ def gather(
 
 def _found(reader: IndexReader, question: Question, lexical: Lexical, meaning: Meaning | None) -> Found:
     if meaning is None:
-        return gather(reader, lexical)
+        return gather_arms(reader, lexical)
     near = meaning.near(dense_text(question))
-    return gather(reader, lexical, cosine=near.cosine * lexical.allowed, centroid=near.centroid)
+    return gather_arms(reader, lexical, cosine=near.cosine * lexical.allowed, centroid=near.centroid)
 
 
 def dense_text(question: Question) -> str:
@@ -102,7 +112,7 @@ def _open_sessions(found: Found, allowed: NDArray[np.bool_]) -> NDArray[np.bool_
     return np.bincount(found.session[allowed], minlength=found.sessions) > 0
 
 
-def _folded(reader: IndexReader, scores: Floats) -> Floats:
+def _fold_parents(reader: IndexReader, scores: Floats) -> Floats:
     """A parent gets the better of its own and its sub-agents' scores."""
     out = scores.copy()
     for number, parent in enumerate(reader.sessions.parents):
@@ -111,12 +121,3 @@ def _folded(reader: IndexReader, scores: Floats) -> Floats:
             out[above] = max(out[above], scores[number])
             out[number] = 0.0
     return out
-
-
-def is_stranger(look: Look) -> bool:
-    """Whether the question uses a proper name that this store has never seen, and names nobody it knows."""
-    question = look.question
-    if question.of_kind("person"):
-        return False
-    known = {t for t, k in zip(look.lexical.postings.terms, look.lexical.postings.known, strict=True) if k}
-    return any(not known.intersection(anchor.terms) for anchor in question.of_kind("name"))

@@ -8,17 +8,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rekal.index.bm25 import K1, B
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 EVERYBODY = -1
-K1, B = 1.2, 0.75
 CANDIDATE_TURNS = 60  # best turns of the whole store; they and their neighbours are read
 CANDIDATES = 24  # sentences a side that are worth a vector, and a say
 
 # How the turn of a sentence stands in the store: coverage with its neighbours, cosine, BM25 as a share of the best.
-STANDING = ("window_covered", "turn_cosine", "turn_bm25")
+PLACE_FEATURES = ("window_covered", "turn_cosine", "turn_bm25")
 SIGNS = ("myself", "other", "asks", "time", "number")
 
 _MYSELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
@@ -38,8 +39,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 class Sentences(msgspec.Struct, frozen=True):
     """Sentences of candidate turns. Parallel arrays of P: ``turn`` (place, never decreasing), ``session``, ``length``
     in terms, ``speaker`` and ``listener`` (numbers of people, equal where whoever speaks is theirs) and ``owner``
-    (:func:`about`). ``signs`` is ``[P, 5]`` by ``SIGNS``, ``standing`` ``[P, 3]`` by ``STANDING``, ``tf`` ``[T, P]``:
-    how often each term of the question occurs.
+    (:func:`find_owner`). ``signs`` is ``[P, 5]`` by ``SIGNS``, ``standing`` ``[P, 3]`` by
+    ``PLACE_FEATURES``, ``tf`` ``[T, P]``: the number of times that each term of the question occurs.
     """
 
     turn: Ints
@@ -52,50 +53,69 @@ class Sentences(msgspec.Struct, frozen=True):
     standing: Floats
     tf: Floats
 
+    def sides(self, asked: int) -> tuple[Bools, Bools]:
+        """Sentences about the one asked, and those about anybody else; one about both is in both."""
+        shared = self.owner == EVERYBODY
+        return (self.owner == asked) | shared, (self.owner != asked) | shared
+
+    def window_scores(self, idf: Floats, mine: Bools) -> Floats:
+        """BM25 by sentence, as a share of the question's idf, of its turn with both neighbours.
+
+        Of each turn only the sentences in ``mine`` count. A window is as long as its whole turns, whoever owns their
+        sentences.
+        """
+        if not len(self.turn):
+            return np.zeros(0)
+        turns, first, at = np.unique(self.turn, return_index=True, return_inverse=True)
+        tf = np.zeros((len(idf), len(turns)))
+        np.add.at(tf.T, at[mine], self.tf.T[mine])
+        length = np.bincount(at, self.length, minlength=len(turns)).astype(np.float64)
+        session = self.session[first]
+        adjacent = (np.diff(turns) == 1) & (session[1:] == session[:-1])
+        tf, length = _with_neighbours(tf, adjacent), _with_neighbours(length[None, :], adjacent)[0]
+        norm = K1 * (1 - B + B * length / max(float(length.mean()), 1e-9))
+        scores = (idf[:, None] * tf * (K1 + 1) / (tf + norm)).sum(axis=0) / max(float(idf.sum()), 1e-9)
+        by_sentence: Floats = scores[at]
+        return by_sentence
+
+    def covered(self, idf: Floats) -> Floats:
+        """Share of the question's idf by sentence."""
+        share: Floats = (idf[:, None] * (self.tf > 0)).sum(axis=0) / max(float(idf.sum()), 1e-9)
+        return share
+
+    def candidates(self, idf: Floats, asked: int) -> Ints:
+        """The sentences that have a say, in order: the strongest about the one asked and about others.
+
+        On LoCoMo 24 a side lose nothing against all.
+        """
+        chosen = np.zeros(len(self.turn), np.bool_)
+        share = self.covered(idf)
+        nearness = self.standing[:, PLACE_FEATURES.index("turn_cosine")]
+        for mine in self.sides(asked):
+            strength = np.where(mine, self.window_scores(idf, mine) / 2 + nearness + share / 2, -np.inf)
+            best = np.argsort(-strength, kind="stable")[:CANDIDATES]
+            chosen[best[np.isfinite(strength[best])]] = True
+        return np.flatnonzero(chosen)
+
 
 def split_sentences(text: str) -> list[str]:
     """The sentences of a turn, in order, none empty."""
     return [piece for piece in _SENTENCE_END.split(text) if piece.strip()]
 
 
-def signs(sentence: str) -> tuple[bool, ...]:
-    """What a sentence shows, by ``SIGNS``: pronouns, a question mark, words of time, numbers."""
+def read_signs(sentence: str) -> tuple[bool, ...]:
+    """Return the signs of a sentence, by ``SIGNS``: pronouns, a question mark, words of time, numbers."""
     shown = (bool(sign.search(sentence)) for sign in (_MYSELF, _OTHER, _TIME, _NUMBER))
     myself, other, *rest = shown
     return (myself, other, sentence.rstrip().endswith("?"), *rest)
 
 
-def about(sentence: str, speaker: int, listener: int) -> int:
-    """Whom a sentence is about, by its pronouns alone; ``EVERYBODY`` when both are named by one."""
+def find_owner(sentence: str, speaker: int, listener: int) -> int:
+    """Number of the person that a sentence is about, by its pronouns alone; ``EVERYBODY`` for both."""
     myself, other = bool(_MYSELF.search(sentence)), bool(_OTHER.search(sentence))
     if myself and other:
         return listener if speaker == listener else EVERYBODY
     return listener if other else speaker
-
-
-def is_about(sentences: Sentences, asked: int) -> tuple[Bools, Bools]:
-    """Sentences about the one asked, and those about anybody else; one about both is in both."""
-    shared = sentences.owner == EVERYBODY
-    return (sentences.owner == asked) | shared, (sentences.owner != asked) | shared
-
-
-def window_scores(sentences: Sentences, idf: Floats, mine: Bools) -> Floats:
-    """By sentence: BM25, as a share of the question's idf, of the turn and its two neighbours, where a turn is made of
-    its sentences in ``mine`` only. A window is as long as its whole turns, whoever owns their sentences.
-    """
-    if not len(sentences.turn):
-        return np.zeros(0)
-    turns, first, at = np.unique(sentences.turn, return_index=True, return_inverse=True)
-    tf = np.zeros((len(idf), len(turns)))
-    np.add.at(tf.T, at[mine], sentences.tf.T[mine])
-    length = np.bincount(at, sentences.length, minlength=len(turns)).astype(np.float64)
-    session = sentences.session[first]
-    adjacent = (np.diff(turns) == 1) & (session[1:] == session[:-1])
-    tf, length = _with_neighbours(tf, adjacent), _with_neighbours(length[None, :], adjacent)[0]
-    norm = K1 * (1 - B + B * length / max(float(length.mean()), 1e-9))
-    scores = (idf[:, None] * tf * (K1 + 1) / (tf + norm)).sum(axis=0) / max(float(idf.sum()), 1e-9)
-    by_sentence: Floats = scores[at]
-    return by_sentence
 
 
 def _with_neighbours(rows: Floats, adjacent: Bools) -> Floats:
@@ -103,24 +123,3 @@ def _with_neighbours(rows: Floats, adjacent: Bools) -> Floats:
     total[:, 1:] += rows[:, :-1] * adjacent
     total[:, :-1] += rows[:, 1:] * adjacent
     return total
-
-
-def covered(sentences: Sentences, idf: Floats) -> Floats:
-    """Share of the question's idf by sentence."""
-    share: Floats = (idf[:, None] * (sentences.tf > 0)).sum(axis=0) / max(float(idf.sum()), 1e-9)
-    return share
-
-
-def worth_a_vector(sentences: Sentences, idf: Floats, asked: int) -> Ints:
-    """The sentences that have a say, in order: the strongest about the one asked and about others.
-
-    On LoCoMo 24 a side lose nothing against all.
-    """
-    chosen = np.zeros(len(sentences.turn), np.bool_)
-    share = covered(sentences, idf)
-    nearness = sentences.standing[:, STANDING.index("turn_cosine")]
-    for mine in is_about(sentences, asked):
-        strength = np.where(mine, window_scores(sentences, idf, mine) / 2 + nearness + share / 2, -np.inf)
-        best = np.argsort(-strength, kind="stable")[:CANDIDATES]
-        chosen[best[np.isfinite(strength[best])]] = True
-    return np.flatnonzero(chosen)

@@ -98,6 +98,11 @@ def connect(path: Path, *, read_only: bool, wait: float = 5.0, block_size: int |
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
+def quote_path(path: Path) -> str:
+    """Path as an SQL literal: ATTACH takes no parameter."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Turn DuckDB's errors inside the block into ours. Mistakes in our own SQL pass through: they are bugs."""

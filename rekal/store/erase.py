@@ -13,7 +13,7 @@ import msgspec
 
 from rekal.errors import StoreUnwritable
 from rekal.ids import content_hash
-from rekal.store.database import Connection, duckdb, translated
+from rekal.store.database import Connection, duckdb, quote_path, translated
 from rekal.store.tombstones import is_hash, words_id
 
 BLOCK_SIZE = 16384
@@ -189,8 +189,8 @@ def rewrite(path: Path, run: Path) -> None:
         with translated(path):
             con = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
             try:
-                con.execute(f"ATTACH {_quoted(path)} AS old")
-                con.execute(f"ATTACH {_quoted(fresh)} AS fresh (BLOCK_SIZE {BLOCK_SIZE})")
+                con.execute(f"ATTACH {quote_path(path)} AS old")
+                con.execute(f"ATTACH {quote_path(fresh)} AS fresh (BLOCK_SIZE {BLOCK_SIZE})")
                 con.execute("COPY FROM DATABASE old TO fresh")
             finally:
                 con.close()
@@ -206,7 +206,3 @@ def sweep(path: Path) -> None:
     """Remove what an interrupted rewrite left."""
     for left in path.parent.glob(f"{path.name}{_REWRITING}*"):
         left.unlink(missing_ok=True)
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"

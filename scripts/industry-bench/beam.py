@@ -16,7 +16,7 @@ from rows import Row, measure
 from stores import Store
 from vectors import VectorCache
 
-from rekal.recall.question import understand
+from rekal.recall.question import read_question
 
 FACTUAL = (
     "information_extraction",
@@ -51,7 +51,7 @@ class Chat:
         self._vectors = vectors
 
     def measured(self, row: Row, text: str) -> Row:
-        question = understand(text)
+        question = read_question(text)
         nothing = np.zeros(self.store.sessions, np.bool_)
         measure(row, self.store, question, self._vectors([text])[0], [], [], nothing)
         row.ratio = lowest_ratio(self.passages, question)
@@ -74,7 +74,7 @@ def rows(folder: Path, vectors: VectorCache) -> list[Row]:
                 row.id = f"{path.name.split('.')[0]}:{category}:{number}"
                 if category == "abstention":
                     row.kind, row.part = "abstention", f"{coding}:{probe['abstention_type']}"
-                elif swapped := slot_swap(chat.passages, understand(text), rng):
+                elif swapped := slot_swap(chat.passages, read_question(text), rng):
                     row.kind = "answerable"
                     other = Row(id=f"{row.id}:slot", group=path.name, kind="slot", part=coding)
                     found.append(chat.measured(other, swapped))

@@ -16,7 +16,7 @@ from rows import Row, measure
 from stores import Store
 from vectors import VectorCache
 
-from rekal.recall.question import understand
+from rekal.recall.question import read_question
 
 COMMIT_SIDE = ("subject", "body", "pr_title", "changelog")
 HEAD = 300  # characters of a turn that are embedded: as good as all of it, at two fifths of the text
@@ -73,13 +73,13 @@ class DevRecall:
             row.part += "" if query["leak"] <= CLEAN else ":leaky"
         yield self._measured(row, query["text"], query.get("gold") or [])
         if row.kind == "answerable":
-            swapped = slot_swap(self.repositories[query["repo"]].passages, understand(query["text"]), rng)
+            swapped = slot_swap(self.repositories[query["repo"]].passages, read_question(query["text"]), rng)
             if swapped is not None:
                 yield self._measured(Row(id=f"{row.id}:swap", group=row.group, kind="swap"), swapped, [])
 
     def _measured(self, row: Row, text: str, gold: list[str]) -> Row:
         repository = self.repositories[row.group]
-        question = understand(text)
+        question = read_question(text)
         places = [repository.ids[name] for name in gold if name in repository.ids]
         no_dates = np.zeros(repository.store.sessions, np.bool_)
         measure(row, repository.store, question, self.vectors([text])[0], places, [], no_dates)

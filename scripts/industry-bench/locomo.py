@@ -20,10 +20,10 @@ from rows import Packed, Ranked, Row, in_time, measure, window
 from stores import Bools, Lexicon, Store, Vectors
 from vectors import VectorCache
 
-from rekal.recall.claims import claims
-from rekal.recall.dates import periods
-from rekal.recall.question import Question, in_first_person, understand
-from rekal.recall.sentences import CANDIDATE_TURNS, Sentences, about, signs, split_sentences, worth_a_vector
+from rekal.recall.claims import Claims
+from rekal.recall.dates import read_periods
+from rekal.recall.question import Question, in_first_person, read_question
+from rekal.recall.sentences import CANDIDATE_TURNS, Sentences, find_owner, read_signs, split_sentences
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 BUDGETS = (150, 300, 600, 1200, 2400)
@@ -58,8 +58,8 @@ class Conversation:
 
     def read(self, text: str) -> tuple[Question, Bools]:
         """The question, asked a day after the last session, and by session whether it names that session's time."""
-        named = periods(text, self.times[-1] + timedelta(days=1))
-        question = understand(text, self.people, [(one.start, one.stop) for one in named])
+        named = read_periods(text, self.times[-1] + timedelta(days=1))
+        question = read_question(text, self.people, [(one.start, one.stop) for one in named])
         return question, in_time(named, self.times)
 
     def _cut_sentences(self, vectors: VectorCache) -> None:
@@ -68,8 +68,9 @@ class Conversation:
         self.sentence_text = [piece for _, piece in pieces]
         speaker = [self.speaker[place] for place, _ in pieces]
         self.sentence_speaker = np.array(speaker)
-        self.sentence_owner = np.array([about(p, s, 1 - s) for p, s in zip(self.sentence_text, speaker, strict=True)])
-        self.sentence_signs = np.array([signs(piece) for piece in self.sentence_text])
+        owners = [find_owner(text, who, 1 - who) for text, who in zip(self.sentence_text, speaker, strict=True)]
+        self.sentence_owner = np.array(owners)
+        self.sentence_signs = np.array([read_signs(piece) for piece in self.sentence_text])
         self.sentences = Lexicon(self.sentence_text)
         self.sentence_vectors = vectors(self.sentence_text)
 
@@ -127,9 +128,9 @@ def person_claims(talk: Conversation, question: Question, ranked: Ranked, dense:
         standing=ranked.standing[turn],
         tf=talk.sentences.counts(talk.sentences.ids(question.terms))[:, rows],
     )
-    chosen = worth_a_vector(found, ranked.found.idf, asked)
+    chosen = found.candidates(ranked.found.idf, asked)
     cosine = None if dense is None else (talk.sentence_vectors[rows[chosen]] @ dense).astype(np.float64)
-    return Packed.of(claims(found, ranked.found.idf, asked, question.text, chosen, cosine))
+    return Packed.of(Claims.of(found, ranked.found.idf, asked, question.text, chosen, cosine))
 
 
 def first_person(question: Question, people: tuple[str, ...]) -> str:
@@ -178,7 +179,7 @@ class LoCoMo:
     @staticmethod
     def _trap(talk: Conversation, text: str, cited: list[int]) -> str:
         """An adversarial row is a swap when what it cites is all said by somebody the question does not name."""
-        named = [talk.people.index(a.text) for a in understand(text, talk.people).of_kind("person")]
+        named = [talk.people.index(a.text) for a in read_question(text, talk.people).of_kind("person")]
         speakers = {talk.speaker[place] for place in cited}
         return "swap" if len(named) == 1 and speakers == {1 - named[0]} else "detail"
 

@@ -21,8 +21,8 @@ from rows import NOT_FOUND, Row, in_time, measure, window
 from stores import Store
 from vectors import VectorCache
 
-from rekal.recall.dates import Period, periods
-from rekal.recall.question import understand
+from rekal.recall.dates import Period, read_periods
+from rekal.recall.question import read_question
 
 FILES = {
     "oracle": ("longmemeval_oracle.json", "longmemeval_oracle"),
@@ -155,7 +155,7 @@ def _times_named(entry: Entry, sessions: list[Session]) -> list[Period]:
     """Read on the day of the question; where that is no date, a day after the last session."""
     times = [one.time for one in sessions if one.time]
     now = read_date(entry.question_date) or (max(times) + timedelta(days=1) if times else None)
-    return periods(entry.question, now) if now else []
+    return read_periods(entry.question, now) if now else []
 
 
 def _count_lost(row: Row, gold: Gold) -> None:
@@ -176,7 +176,7 @@ def row_of(entry: Entry, vectors: VectorCache) -> Row | None:
     numbers = [number for number, one in enumerate(sessions) for _ in one.turns]
     store = Store(texts, numbers, vectors([text[:HEAD] for text in texts]))
     named = _times_named(entry, sessions)
-    question = understand(entry.question, (), [(one.start, one.stop) for one in named])
+    question = read_question(entry.question, (), [(one.start, one.stop) for one in named])
     gold = gold_of(entry, sessions)
     kind = "abstention" if entry.abstains else "answerable"
     row = Row(id=entry.question_id, group=entry.question_id, kind=kind, part=entry.question_type, turns=len(texts))

@@ -12,7 +12,7 @@ from fit import Floats, fit_logistic
 from rows import Row
 
 from rekal.recall.claims import Claims
-from rekal.recall.gate import Attention, Gate, Logistic, judge
+from rekal.recall.gate import Attention, Gate, Logistic
 from rekal.recall.scores import PRESENCE, PRESENCE_LEXICAL
 
 Arm = Literal["dense", "lexical"]
@@ -77,7 +77,7 @@ def fit_anchors(rows: Iterable[Row]) -> Logistic:
 
 def support(gate: Gate, row: Row, arm: Arm) -> float:
     """What the shipped code says of a row; a thin question has none."""
-    return 0.0 if row.thin else judge(gate, present_of(row, arm), person_of(row, arm), row.ratio).total
+    return 0.0 if row.thin else gate.judge(present_of(row, arm), person_of(row, arm), row.ratio).total
 
 
 def supports(gate: Gate, rows: Sequence[Row], arm: Arm) -> Floats:

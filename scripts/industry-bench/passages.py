@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from stores import Lexicon
 
-from rekal.recall.claims import anchored
-from rekal.recall.consistency import SLOTS, cut_passages
-from rekal.recall.question import Anchor, AnchorKind, Question, anchor_kind, core
+from rekal.recall.consistency import SLOTS, anchored_share, cut_passages
+from rekal.recall.question import Anchor, AnchorKind, Question, anchor_kind, bare_word
 
 
 class Passages:
@@ -26,7 +25,7 @@ class Passages:
             for at, word in enumerate(words):
                 kind = anchor_kind(word, at == 0 or words[at - 1][-1:] in ".!?:-*")
                 if kind:
-                    seen[kind][core(word)] += 1
+                    seen[kind][bare_word(word)] += 1
         self.shaped = {kind: sorted(w for w, n in found.items() if n >= 2) for kind, found in seen.items()}
 
 
@@ -42,7 +41,7 @@ def lowest_ratio(passages: Passages, question: Question) -> float | None:
     for anchor in question.of_kind(*SLOTS):
         own = np.array([name in anchor.terms for name in question.terms], np.bool_)
         _, holders, _ = passages.lexicon.occurrences(passages.lexicon.ids([anchor.term]))
-        ratio = anchored(present, idf, own, np.isin(touched, holders))
+        ratio = anchored_share(present, idf, own, np.isin(touched, holders))
         if ratio is not None:
             ratios.append(ratio)
     return min(ratios, default=None)

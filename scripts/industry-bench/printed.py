@@ -28,14 +28,13 @@ from vectors import VectorCache
 from rekal.cli.verbs.recall import print_answer
 from rekal.embed.base import Embedder, Vectors
 from rekal.embed.open import open_local
-from rekal.errors import EngineError
 from rekal.ids import derive
-from rekal.index.build import update
+from rekal.index.build import update_index
 from rekal.index.dense import Dense, Meaning
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
-from rekal.index.vectors import VectorFile, fill, path_for
-from rekal.recall.recall import Options, recall
+from rekal.index.vectors import VectorFile, embed_missing, path_for
+from rekal.recall.recall import Options, answer_question
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.store.rows import insert
@@ -58,8 +57,6 @@ class Asked(msgspec.Struct, frozen=True):
 class Cached:
     """The default model behind the benchmark's cache of vectors, for texts that are stored."""
 
-    has_token_vectors = False
-
     def __init__(self, cache: VectorCache, model: Embedder) -> None:
         self._cache, self.model_id, self.dim = cache, model.model_id, model.dim
 
@@ -69,9 +66,6 @@ class Cached:
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = self._cache([text])[0]
         return row
-
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        raise EngineError("only whole texts are cached")
 
     def close(self) -> None:
         """Nothing is open."""
@@ -105,7 +99,7 @@ def write_store(layout: Layout, sessions: Sequence[dict[str, Any]]) -> dict[str,
         for table, rows in zip(("sessions", "turns", "tool_calls"), zip(*made, strict=True), strict=True):
             insert(ledger.con, table, [row for some in rows for row in some])
     with open_ledger(layout.data, read_only=True) as ledger:
-        update(ledger, layout.index)
+        update_index(ledger, layout.index)
     layout.vectors.mkdir()
     return {session: one["session_id"] for session, one in native.items()}
 
@@ -113,7 +107,7 @@ def write_store(layout: Layout, sessions: Sequence[dict[str, Any]]) -> dict[str,
 def ask(reader: IndexReader, meaning: Meaning, native: dict[str, str], query: dict[str, Any]) -> Asked:
     printed = io.StringIO()
     cpu, wall = time.process_time(), time.perf_counter()
-    answer = recall(reader, query["text"], NO_FILTERS, Options(strictness=STRICTNESS), meaning)
+    answer = answer_question(reader, query["text"], NO_FILTERS, Options(strictness=STRICTNESS), meaning)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     with redirect_stdout(printed):
         print_answer(answer, explain=False)
@@ -163,10 +157,11 @@ def measure(data: Path, cache: Path, every: int, tell: Callable[[str], None] = p
         with tempfile.TemporaryDirectory() as folder:
             layout = Layout(Path(folder) / ".rekal")
             native = write_store(layout, [one for one in sessions if one["repo"] == repository and one["turns"]])
-            fill(layout.index, layout.vectors, Cached(vectors, model))
+            embed_missing(layout.index, layout.vectors, Cached(vectors, model))
             with open_index(layout.index) as reader:
                 meaning = Meaning(Dense(reader, VectorFile(path_for(layout.vectors, model.model_id))), lambda: model)
-                recall(reader, "what was decided about retries", NO_FILTERS, Options(), meaning)  # warms the caches
+                warm = "what was decided about retries"  # fills the caches
+                answer_question(reader, warm, NO_FILTERS, Options(), meaning)
                 asked += [ask(reader, meaning, native, query) for query in picked]
         tell(f"  {repository}: {len(picked)} questions")
     model.close()

@@ -13,7 +13,7 @@ from rekal.recall.boosts import NAMED
 from rekal.recall.claims import Claims
 from rekal.recall.dates import Period
 from rekal.recall.question import Question
-from rekal.recall.scores import Found, coverage, presence, rank_sessions, rank_turns, standing
+from rekal.recall.scores import Found, measure_coverage, measure_presence, rank_sessions, rank_turns
 
 NOT_FOUND = 10_000
 
@@ -90,10 +90,10 @@ class Ranked(msgspec.Struct, frozen=True):
 
 def ranked(found: Found) -> tuple[Floats, Ranked]:
     """Session scores, and the rest."""
-    covered = coverage(found)
+    covered = measure_coverage(found)
     by_session = rank_sessions(found, covered)
     by_turn = rank_turns(found, covered, by_session)
-    return by_session, Ranked(found, by_turn, standing(found, covered))
+    return by_session, Ranked(found, by_turn, found.place_features(covered))
 
 
 def measure(
@@ -105,10 +105,10 @@ def measure(
     Returns what was found with vectors, what with keywords alone, and the scores that order what is shown.
     """
     found = store.find(question, dense)
-    covered, stranger = coverage(found), is_stranger(store, question)
+    covered, stranger = measure_coverage(found), is_stranger(store, question)
     row.thin = question.thin is not None
-    row.present = presence(found, covered, stranger)
-    row.lexical = presence(keywords_only(found), covered, stranger)
+    row.present = measure_presence(found, covered, stranger)
+    row.lexical = measure_presence(keywords_only(found), covered, stranger)
     by_session, full = ranked(found)
     named = np.where(times, NAMED, 1.0)
     shown = full.by_turn * named[store.session]

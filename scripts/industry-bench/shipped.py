@@ -11,7 +11,7 @@ from measures import bootstrap, ranks, separation, verdicts
 from models import Arm, person_of, present_of
 from rows import Row
 
-from rekal.recall.gate import Gate, cut, judge, weights
+from rekal.recall.gate import Gate, load_weights
 from rekal.recall.recall import SMALL_STORE, Options
 
 ARMS: tuple[Arm, ...] = ("dense", "lexical")
@@ -20,7 +20,7 @@ WHOLLY_COVERED = 0.99  # as in rekal.recall.recall: in a small store, words that
 
 
 def shipped_gate(row: Row, arm: Arm) -> Gate:
-    return weights().gate(dense=arm == "dense", person=person_of(row, arm) is not None)
+    return load_weights().gate(dense=arm == "dense", person=person_of(row, arm) is not None)
 
 
 def support(row: Row, arm: Arm) -> float:
@@ -30,13 +30,13 @@ def support(row: Row, arm: Arm) -> float:
     present = present_of(row, arm)
     covered = 0 < row.turns < SMALL_STORE and present["window_coverage"] >= WHOLLY_COVERED
     least = WHOLLY_COVERED if covered else 0.0
-    return judge(shipped_gate(row, arm), present, person_of(row, arm), row.ratio, least=least).total
+    return shipped_gate(row, arm).judge(present, person_of(row, arm), row.ratio, least=least).total
 
 
 def decided(rows: Sequence[Row], arm: Arm) -> tuple[Floats, Bools]:
     """Support and verdict of every row."""
     score = np.array([support(row, arm) for row in rows])
-    inject = [s >= cut(shipped_gate(row, arm), STRICTNESS) and not row.thin for s, row in zip(score, rows, strict=True)]
+    inject = [s >= shipped_gate(row, arm).cut(STRICTNESS) and not row.thin for s, row in zip(score, rows, strict=True)]
     return score, np.array(inject, np.bool_)
 
 

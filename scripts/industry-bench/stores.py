@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from rekal.index.bm25 import FEWEST_SESSIONS, FEWEST_TURNS
-from rekal.index.text import tokens
+from rekal.index.text import document_terms
 from rekal.recall.question import Question
 from rekal.recall.scores import Found
 
@@ -32,7 +32,7 @@ class Lexicon:
         self.vocabulary: dict[str, int] = {}
         rows, columns, counts = [], [], []
         for row, text in enumerate(texts):
-            for term, count in Counter(tokens(text)).items():
+            for term, count in Counter(document_terms(text)).items():
                 rows.append(row if group is None else group[row])
                 columns.append(self.vocabulary.setdefault(term, len(self.vocabulary)))
                 counts.append(count)

@@ -26,7 +26,7 @@ from stores import Lexicon, Store, is_stranger  # noqa: E402
 from rekal.recall.claims import OWNERSHIP, RELEVANCE, Claims  # noqa: E402
 from rekal.recall.consistency import cut_passages  # noqa: E402
 from rekal.recall.gate import Gate, Logistic  # noqa: E402
-from rekal.recall.question import understand  # noqa: E402
+from rekal.recall.question import read_question  # noqa: E402
 
 
 def test_auroc_counts_ties_half() -> None:
@@ -133,21 +133,21 @@ def test_a_store_finds_its_session() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((6, 8)).astype(np.float32)
     store = Store(texts, [0, 0, 1, 1, 2, 2], vectors, ["queue.py", "parser.py", ""])
-    question = understand("why does the parser fail on tabs")
+    question = read_question("why does the parser fail on tabs")
     found = store.find(question, vectors[2])
     assert int(found.whole.argmax()) == int(found.facets.argmax()) == 1
     assert int(found.turns.argmax()) == 2
     assert found.cosine is not None
     assert int(found.cosine.argmax()) == 2
     assert not is_stranger(store, question)
-    assert is_stranger(store, understand("why does Kafka fail on tabs"))
+    assert is_stranger(store, read_question("why does Kafka fail on tabs"))
 
 
 def test_passages_and_exchanged_anchors() -> None:
     text = "Set RETRY_LIMIT to 5 for uploads. Uploads retry slowly.\n\nSet CACHE_SIZE to 9 for thumbnails."
     assert [len(piece) <= 800 for piece in cut_passages("word. Word. " * 300)].count(False) == 0
     passages = Passages([text] * 2 + ["CACHE_SIZE is read at startup, RETRY_LIMIT is not.\n\n" + "filler " * 200])
-    question = understand("what was RETRY_LIMIT for uploads set to")
+    question = read_question("what was RETRY_LIMIT for uploads set to")
     assert lowest_ratio(passages, question) == 1.0
     assert slot_swap(passages, question, random.Random(0)) == "what was CACHE_SIZE for uploads set to"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from rekal.index.knowledge import search_knowledge
 from rekal.index.reader import open_index
-from rekal.index.text import query_tokens
+from rekal.index.text import query_terms
 from tests.conftest import git
 from tests.support.app import Rekal
 
 
 def found(rekal: Rekal, question: str) -> list[str]:
     with open_index(rekal.layout.index) as reader:
-        return [one.path for one in search_knowledge(reader, query_tokens(question))]
+        return [one.path for one in search_knowledge(reader, query_terms(question))]
 
 
 def test_the_worker_follows_a_head_that_moved_without_a_capture(rekal: Rekal) -> None:

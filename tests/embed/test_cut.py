@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.embed.cut import clean, fit
+from rekal.embed.cut import fit_window, make_valid
 
 
 @settings(deadline=None)
@@ -15,17 +15,17 @@ def test_the_result_fits_and_is_a_beginning(text: str, limit: int, width: int) -
     def count(piece: str) -> int:
         return 2 + -(-len(piece.encode("utf-8", "surrogatepass")) // width)
 
-    cut = fit(clean(text), limit, count)
+    cut = fit_window(make_valid(text), limit, count)
     assert count(cut) <= limit
-    assert clean(text).startswith(cut)
-    assert cut == clean(text) or count(cut) > 0.8 * limit - 4
+    assert make_valid(text).startswith(cut)
+    assert cut == make_valid(text) or count(cut) > 0.8 * limit - 4
 
 
 def test_a_short_text_is_not_counted() -> None:
     def count(piece: str) -> int:
         pytest.fail("counted")
 
-    assert fit("short", 64, count) == "short"
+    assert fit_window("short", 64, count) == "short"
 
 
 def test_a_huge_text_is_counted_in_part_only() -> None:
@@ -35,13 +35,13 @@ def test_a_huge_text_is_counted_in_part_only() -> None:
         seen.append(len(piece))
         return len(piece) // 4
 
-    fit("x" * 10_000_000, 512, count)
+    fit_window("x" * 10_000_000, 512, count)
     assert max(seen) < 20_000
     assert len(seen) < 5
 
 
 @given(text=st.text(st.characters(), max_size=50))
 def test_clean_text_is_encodable_and_not_empty(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = make_valid(text)
     assert cleaned.encode()
     assert "\0" not in cleaned

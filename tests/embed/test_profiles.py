@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.embed.gguf import read_head
-from rekal.embed.profiles import DEFAULT, PROFILES, from_gguf, resolve, verify
+from rekal.embed.gguf import GgufHead
+from rekal.embed.profiles import DEFAULT, PROFILES, find_profile, from_gguf, verify_weights
 from rekal.errors import EngineError, UsageError
 
 
 def test_the_packaged_model_is_the_pinned_one() -> None:
-    assert verify(DEFAULT) == DEFAULT.sha256
+    assert verify_weights(DEFAULT) == DEFAULT.sha256
     assert DEFAULT.sha256 in (DEFAULT.path.parent / "NOTICE").read_text(encoding="utf-8")
 
 
 def test_the_header_of_the_packaged_model() -> None:
-    head = read_head(DEFAULT.path)
+    head = GgufHead.read(DEFAULT.path)
     assert (head.architecture, head.name, head.context, head.dim, head.pooling) == (
         "bert",
         "all-MiniLM-L6-v2",
@@ -33,37 +33,37 @@ def test_the_header_of_the_packaged_model() -> None:
 def test_any_gguf_describes_its_own_profile() -> None:
     profile = from_gguf(DEFAULT.path)
     assert (profile.dim, profile.stored_dim, profile.max_tokens, profile.pooling) == (384, 384, 512, "mean")
-    assert resolve(str(DEFAULT.path)) == profile
-    assert verify(profile) == DEFAULT.sha256
+    assert find_profile(str(DEFAULT.path)) == profile
+    assert verify_weights(profile) == DEFAULT.sha256
 
 
 def test_a_named_profile_takes_the_users_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.gguf"
-    assert resolve("nomic-embed-text-v1.5", file).path == file
-    assert resolve("all-MiniLM-L6-v2") is DEFAULT
+    assert find_profile("nomic-embed-text-v1.5", file).path == file
+    assert find_profile("all-MiniLM-L6-v2") is DEFAULT
 
 
 def test_an_unknown_model_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"'word2vec'.*nomic-embed-text-v1\.5"):
-        resolve("word2vec")
+        find_profile("word2vec")
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES.keys())
 def test_every_profile_is_coherent(profile: object) -> None:
-    profile = resolve(str(getattr(profile, "name", "")))
+    profile = find_profile(str(getattr(profile, "name", "")))
     assert 0 < profile.stored_dim <= profile.dim
     assert bool(profile.query_prefix) == bool(profile.document_prefix)
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="is missing; say where the file is"):
-        verify(resolve("nomic-embed-text-v1.5", tmp_path / "none.gguf"))
+        verify_weights(find_profile("nomic-embed-text-v1.5", tmp_path / "none.gguf"))
 
 
 def test_a_missing_packaged_file_asks_for_a_reinstall(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("rekal.embed.profiles.PACKAGED", tmp_path)
     with pytest.raises(EngineError, match="is missing; reinstall rekal"):
-        verify(DEFAULT)
+        verify_weights(DEFAULT)
 
 
 def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
@@ -72,12 +72,12 @@ def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(data)
     with pytest.raises(EngineError, match="is damaged: its sha256 is"):
-        verify(DEFAULT.at(file))
+        verify_weights(DEFAULT.at(file))
 
 
 def test_another_models_file_is_refused() -> None:
     with pytest.raises(EngineError, match="has 384 dimensions"):
-        verify(resolve("nomic-embed-text-v1.5", DEFAULT.path))
+        verify_weights(find_profile("nomic-embed-text-v1.5", DEFAULT.path))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_file_that_is_no_model(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(data)
     with pytest.raises(EngineError, match="is not a GGUF model, or is damaged"):
-        read_head(file)
+        GgufHead.read(file)
 
 
 @settings(deadline=None, max_examples=150)
@@ -104,4 +104,4 @@ def test_no_bytes_escape_as_another_error(tmp_path_factory: pytest.TempPathFacto
     file = tmp_path_factory.getbasetemp() / "any.gguf"
     file.write_bytes(start + tail)
     with pytest.raises(EngineError):
-        read_head(file)
+        GgufHead.read(file)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rekal.embed.open import open_embedder
+from rekal.config import Embed
+from rekal.embed.open import open_chosen
 from rekal.embed.remote import RemoteEmbedder
 from rekal.errors import EngineError
 
@@ -61,7 +62,7 @@ def endpoint() -> Iterator[tuple[Endpoint, str]]:
 
 def test_rows_come_back_in_order_and_of_length_one(endpoint: tuple[Endpoint, str]) -> None:
     state, url = endpoint
-    embedder = open_embedder(url=url, model="some-model", api_key="k")
+    embedder = open_chosen(Embed(engine="remote", url=url, remote_model="some-model"), "k")
     assert (embedder.dim, embedder.model_id) == (3, "remote:some-model:3")
     rows = embedder.embed_documents(["a" * n for n in range(1, 41)])
     np.testing.assert_allclose(rows[:, 0] / rows[:, 1], np.arange(1, 41), rtol=1e-5)
@@ -70,13 +71,6 @@ def test_rows_come_back_in_order_and_of_length_one(endpoint: tuple[Endpoint, str
     assert set(state.keys) == {"Bearer k"}
     assert embedder.embed_query("ab").shape == (3,)
     assert embedder.embed_documents([]).shape == (0, 3)
-
-
-def test_token_vectors_are_not_to_be_had(endpoint: tuple[Endpoint, str]) -> None:
-    embedder = RemoteEmbedder(endpoint[1] + "/embeddings/", "m")
-    assert not embedder.has_token_vectors
-    with pytest.raises(EngineError, match="no token vectors"):
-        embedder.token_vectors(["a"])
 
 
 @pytest.mark.parametrize(

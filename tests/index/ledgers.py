@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from rekal import ids
-from rekal.index.bm25 import best_sessions, best_turns, bm25
-from rekal.index.build import Indexed, update
+from rekal.index.bm25 import Floats, score_lexical
+from rekal.index.build import Indexed, update_index
 from rekal.index.filters import NO_FILTERS, Filters
-from rekal.index.reader import IndexReader, open_index
-from rekal.index.text import query_tokens
+from rekal.index.reader import IndexReader, Ints, open_index
+from rekal.index.text import query_terms
 from rekal.model import Checkpoint, FileChange, Session, SessionRange, ToolCall, Turn
 from rekal.store.ledger import open_ledger
 
@@ -76,18 +77,18 @@ class Store:
     def update(self, *, full: bool = False) -> Indexed:
         """Bring the index up to the ledger."""
         with open_ledger(self.data, read_only=True) as ledger:
-            return update(ledger, self.index, full=full)
+            return update_index(ledger, self.index, full=full)
 
     def find(self, question: str, filters: Filters = NO_FILTERS, limit: int = 10) -> list[tuple[str, int]]:
         """The best turns as (native session id, seq)."""
         with open_index(self.index) as reader:
-            scores = bm25(reader, query_tokens(question), filters).turns
+            scores = score_lexical(reader, query_terms(question), filters).turns
             return named_turns(self, reader, best_turns(reader, scores, limit).tolist())
 
     def find_sessions(self, question: str, filters: Filters = NO_FILTERS, *, facets: bool = False) -> list[str]:
         """The best sessions by their turns, or by their facets, as native ids."""
         with open_index(self.index) as reader:
-            found = bm25(reader, query_tokens(question), filters)
+            found = score_lexical(reader, query_terms(question), filters)
             order = best_sessions(reader, found.facets if facets else found.sessions, 10)
             names = self.names()
             return [names[reader.sessions.ids[number]] for number in order]
@@ -104,6 +105,20 @@ class Store:
             return msgspec.json.encode([answer(reader, question, filters) for question in questions])
 
 
+def best_turns(reader: IndexReader, scores: Floats, limit: int) -> Ints:
+    """Places of the best ``limit`` turns with a positive score, best first; ties go by session id, then seq."""
+    turns = reader.units("turn")
+    places = np.flatnonzero(scores > 0)
+    rank = reader.sessions.rank[turns.session[places]]
+    return places[np.lexsort((turns.seq[places], rank, -scores[places]))][:limit].astype(np.int32)
+
+
+def best_sessions(reader: IndexReader, scores: Floats, limit: int) -> Ints:
+    """Numbers of the best ``limit`` sessions with a positive score, best first; ties go by session id."""
+    numbers = np.flatnonzero(scores > 0)
+    return numbers[np.lexsort((reader.sessions.rank[numbers], -scores[numbers]))][:limit].astype(np.int32)
+
+
 def named_turns(store: Store, reader: IndexReader, places: list[int]) -> list[tuple[str, int]]:
     """Turns by place as (native session id, seq)."""
     names, turns = store.names(), reader.units("turn")
@@ -112,7 +127,7 @@ def named_turns(store: Store, reader: IndexReader, places: list[int]) -> list[tu
 
 def answer(reader: IndexReader, question: str, filters: Filters = NO_FILTERS) -> dict[str, object]:
     """Turns, windows, sessions and facets of one question with their scores, and the texts of the first turns."""
-    found = bm25(reader, query_tokens(question), filters)
+    found = score_lexical(reader, query_terms(question), filters)
     turns, ids_ = reader.units("turn"), reader.sessions.ids
     best = best_turns(reader, found.turns, 50).tolist()
     windows = sorted(

@@ -11,7 +11,7 @@ import pytest
 
 from rekal.errors import StoreDamaged, StoreError, StoreUnwritable
 from rekal.index import build
-from rekal.index.freshness import position_of
+from rekal.index.freshness import read_position
 from rekal.index.reader import open_index
 from rekal.model import Rewrite, Session, Tombstone
 from rekal.store.database import Connection, connect
@@ -55,13 +55,13 @@ def test_a_first_build_covers_the_ledger_and_a_second_one_has_nothing_to_do(stor
 
 
 def test_the_position_covered_is_told_without_a_ledger(store: Store) -> None:
-    assert position_of(store.index) is None
+    assert read_position(store.index) is None
     store.append(first())
-    assert position_of(store.index) is None
+    assert read_position(store.index) is None
     covered = store.update().position
-    assert position_of(store.index) == covered > 0
+    assert read_position(store.index) == covered > 0
     store.index.write_bytes(b"damaged")
-    assert position_of(store.index) is None
+    assert read_position(store.index) is None
 
 
 def test_small_steps_answer_exactly_like_one_full_build(store: Store) -> None:
@@ -129,14 +129,14 @@ def test_an_update_leaves_nothing_attached_to_the_ledger(store: Store, monkeypat
 
     store.append(first())
     with open_ledger(store.data, read_only=True) as ledger:
-        build.update(ledger, store.index)
+        build.update_index(ledger, store.index)
         assert attached(ledger) == ["data"]
         monkeypatch.setattr(build, "write_chunks", die)
         with pytest.raises(KeyboardInterrupt):
-            build.update(ledger, store.index, full=True)
+            build.update_index(ledger, store.index, full=True)
         assert attached(ledger) == ["data"]
         monkeypatch.undo()
-        assert build.update(ledger, store.index, full=True).turns == 3
+        assert build.update_index(ledger, store.index, full=True).turns == 3
 
 
 def test_opened_and_surfaced_are_counted_apart(store: Store) -> None:
@@ -273,11 +273,11 @@ def test_another_layer_is_written_in_the_same_step_and_knows_what_is_new(store: 
 
     store.append(first())
     with open_ledger(store.data, read_only=True) as ledger:
-        covered = build.update(ledger, store.index, parts=[part]).position
+        covered = build.update_index(ledger, store.index, parts=[part]).position
     store.append(second())
     with open_ledger(store.data, read_only=True) as ledger:
-        build.update(ledger, store.index, parts=[part])
-        build.update(ledger, store.index, parts=[part])
+        build.update_index(ledger, store.index, parts=[part])
+        build.update_index(ledger, store.index, parts=[part])
     assert seen == [-1, covered]
     with open_index(store.index) as reader:
         assert reader.rows("SELECT turns FROM layer") == [(5,)]

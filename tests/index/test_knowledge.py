@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.git import Repo, find_repo
-from rekal.index.build import update
+from rekal.index.build import update_index
 from rekal.index.freshness import head_tree
-from rekal.index.knowledge import Known, is_current, knowledge_part, read_blobs, search_knowledge
-from rekal.index.prose import LONGEST, Passage, is_prose, passages
+from rekal.index.knowledge import FoundPassage, covers_tree, knowledge_part, read_blobs, search_knowledge
+from rekal.index.prose import LONGEST, ProsePassage, cut_prose, is_prose
 from rekal.index.reader import open_index
-from rekal.index.text import query_tokens
+from rekal.index.text import query_terms
 from rekal.store.ledger import open_ledger
 from tests.conftest import git
 from tests.index.ledgers import Store, calls, session
@@ -48,7 +48,7 @@ Underlined.
 
 
 def cut(path: str, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
-    return [(one.start, one.end, one.trail) for one in passages(path, text)]
+    return [(one.start, one.end, one.trail) for one in cut_prose(path, text)]
 
 
 def test_markdown_is_cut_at_its_headings() -> None:
@@ -102,14 +102,14 @@ def test_asciidoc_keeps_its_listings_and_tables_whole() -> None:
 
 def test_plain_text_without_headings_is_packed_by_paragraph() -> None:
     paragraph = "word " * 100
-    found = passages("notes.txt", f"{paragraph}\n\n{paragraph}\n\n{paragraph}\n\n{paragraph}\n")
+    found = cut_prose("notes.txt", f"{paragraph}\n\n{paragraph}\n\n{paragraph}\n\n{paragraph}\n")
     assert [(one.start, one.end) for one in found] == [(1, 3), (5, 7)]
 
 
 def test_what_belongs_together_is_never_torn_and_a_long_paragraph_is() -> None:
     row = "| " + "cell " * 20 + "|\n"
     fence = "```\n" + "x = 1\n\n" * 400 + "```\n"
-    found = passages("a.md", f"# Long\n\n{row * 40}\n{fence}\n" + "A line of a paragraph.\n" * 200)
+    found = cut_prose("a.md", f"# Long\n\n{row * 40}\n{fence}\n" + "A line of a paragraph.\n" * 200)
     assert [found[0].start, found[0].end] == [1, 42]
     assert found[1].text == fence.rstrip()
     assert all(len(one.text) <= LONGEST for one in found[2:])
@@ -117,7 +117,7 @@ def test_what_belongs_together_is_never_torn_and_a_long_paragraph_is() -> None:
 
 
 def test_a_heading_stays_with_what_follows() -> None:
-    found = passages("a.md", "# Table\n\n" + "| a | b |\n" * 300)
+    found = cut_prose("a.md", "# Table\n\n" + "| a | b |\n" * 300)
     assert [(one.start, one.end) for one in found] == [(1, 302)]
 
 
@@ -132,7 +132,7 @@ _lines = st.sampled_from(["", "word word", "# A", "## B ##", *_FENCES, "| a |", 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(_lines, max_size=40), st.sampled_from(["a.md", "a.rst", "a.adoc", "a.txt", "a.mdx"]))
 def test_every_line_of_text_stands_in_one_passage(lines: list[str], path: str) -> None:
-    found = passages(path, "\n".join(lines))
+    found = cut_prose(path, "\n".join(lines))
     covered: list[int] = []
     for one in found:
         assert one.text == "\n".join(lines[one.start - 1 : one.end])
@@ -147,7 +147,7 @@ def test_every_line_of_text_stands_in_one_passage(lines: list[str], path: str) -
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=400), st.sampled_from(["a.md", "a.rst", "a.adoc", "a.txt"]))
 def test_any_text_can_be_cut(text: str, path: str) -> None:
-    found: list[Passage] = passages(path, text)
+    found: list[ProsePassage] = cut_prose(path, text)
     assert all(one.start <= one.end for one in found)
 
 
@@ -196,16 +196,16 @@ class Project:
     def update(self, *, full: bool = False) -> None:
         with open_ledger(self.store.data, read_only=True) as ledger:
             part = knowledge_part(self.repo, lambda text: text.replace("hunter2", "[secret]"), self.warned.append)
-            update(ledger, self.store.index, full=full, parts=[part])
+            update_index(ledger, self.store.index, full=full, parts=[part])
 
     def capture(self, name: str) -> None:
         self.store.append(session(name, "something else"))
 
-    def search(self, question: str, limit: int = 3) -> list[Known]:
+    def search(self, question: str, limit: int = 3) -> list[FoundPassage]:
         with open_index(self.store.index) as reader:
-            return search_knowledge(reader, query_tokens(question), limit)
+            return search_knowledge(reader, query_terms(question), limit)
 
-    def names(self, known: Known) -> list[str]:
+    def names(self, known: FoundPassage) -> list[str]:
         names = self.store.names()
         return [names[one] for one in known.sessions]
 
@@ -272,7 +272,7 @@ def test_grown_and_rebuilt_indexes_answer_alike(project: Project) -> None:
 def test_the_index_says_whether_it_follows_head(project: Project) -> None:
     def current() -> bool:
         with open_index(project.store.index) as reader:
-            return is_current(reader, head_tree(project.repo))
+            return covers_tree(reader, head_tree(project.repo))
 
     assert current()
     git(project.root, "commit", "-q", "--allow-empty", "-m", "nothing")

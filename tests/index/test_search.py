@@ -6,16 +6,15 @@ import math
 from datetime import timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.index import bm25 as scoring
-from rekal.index.bm25 import best_turn_scores, best_turns, bm25, score_kind, terms_at
+from rekal.index.bm25 import score_kind, score_lexical
 from rekal.index.filters import Filters
 from rekal.index.reader import Ints, open_index
-from rekal.index.text import query_tokens, tokens
+from rekal.index.text import document_terms, query_terms
 from rekal.index.writer import Doc, Writer, remove_docs
 from rekal.store.database import connect
 from tests.index.ledgers import START, Store, answer, calls, checkpoint, session
@@ -72,11 +71,11 @@ def test_an_unaccented_question_finds_accents_and_the_other_way_round(planted: S
 
 def test_unknown_terms_are_named_and_find_nothing(planted: Store) -> None:
     with open_index(planted.index) as reader:
-        found = bm25(reader, ["zzzunknown", "never"])
+        found = score_lexical(reader, ["zzzunknown", "never"])
         assert found.postings.known.tolist() == [False, True]
         assert found.idf[0] > found.idf[1] > 0
-        assert not bm25(reader, ["zzzunknown"]).turns.any()
-        assert not bm25(reader, []).sessions.any()
+        assert not score_lexical(reader, ["zzzunknown"]).turns.any()
+        assert not score_lexical(reader, []).sessions.any()
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +120,7 @@ def test_filters_apply_before_anything_is_cut(filtered: Store, filters: Filters,
     assert sorted({name for name, _ in turns}) == expected
     assert sorted(filtered.find_sessions("deploy", filters)) == expected
     with open_index(filtered.index) as reader:
-        found = bm25(reader, ["deploy"], filters)
+        found = score_lexical(reader, ["deploy"], filters)
         centres = reader.units("turn").session[found.windows.centre]
         assert sorted({filtered.names()[reader.sessions.ids[n]] for n in centres}) == expected
 
@@ -140,7 +139,7 @@ def test_a_time_limit_hides_later_turns_of_the_same_session(tmp_path: Path) -> N
     early = Filters(until=START + timedelta(minutes=1))
     assert store.find("alpha", early) == [("s", 0)]
     with open_index(store.index) as reader:
-        assert bm25(reader, ["alpha"], early).sessions[0] < bm25(reader, ["alpha"]).sessions[0]
+        assert score_lexical(reader, ["alpha"], early).sessions[0] < score_lexical(reader, ["alpha"]).sessions[0]
 
 
 def test_equal_scores_are_ordered_by_session_id_then_turn(tmp_path: Path) -> None:
@@ -162,26 +161,14 @@ def test_a_window_joins_what_neighbours_say(tmp_path: Path) -> None:
     )
     store.update()
     with open_index(store.index) as reader:
-        found = bm25(reader, query_tokens("redis queue"))
+        found = score_lexical(reader, query_terms("redis queue"))
         best = found.windows.centre[found.windows.score.argmax()]
         turns = reader.units("turn")
         assert (reader.sessions.ids[turns.session[best]], turns.seq[best]) == (_id(store, "close"), 1)
-        first, last = np.array([best - 1, best]), np.array([best + 1, best])
-        assert terms_at(found, first, last).tolist() == [[True, True], [False, False]]
 
 
 def _id(store: Store, name: str) -> str:
     return next(session_id for session_id, known in store.names().items() if known == name)
-
-
-def test_neighbours_stay_inside_the_session(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.append(session("a", "a0", "a1"), session("b", "b0", "b1", "b2"))
-    store.update()
-    with open_index(store.index) as reader:
-        around = reader.neighbours(_id(store, "b"), 0, before=3, after=1)
-        assert [(text.seq, text.role, text.text) for text in around] == [(0, "human", "b0"), (1, "assistant", "b1")]
-        assert reader.neighbours("nobody", 0) == reader.neighbours(_id(store, "a"), 9) == []
 
 
 def test_a_question_of_very_many_terms_answers_like_one_of_few(planted: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,17 +210,15 @@ def test_scores_are_those_of_the_formula(
     store = Store(tmp_path_factory.mktemp("formula"))
     store.append(*[session(f"s{n}", *texts) for n, texts in enumerate(sessions)])
     store.update()
-    asked = query_tokens(question)
+    asked = query_terms(question)
     with open_index(store.index) as reader:
-        found = bm25(reader, asked)
+        found = score_lexical(reader, asked)
         turns = reader.units("turn")
         texts = [text.text for text in reader.texts(turns.doc.tolist())]
-        assert found.turns == pytest.approx(_by_hand([tokens(text) for text in texts], asked, scoring.FEWEST_TURNS))
-        groups = [tokens("\n".join(joined)) for joined in _by_session(texts, turns.session)]
+        split = [document_terms(text) for text in texts]
+        assert found.turns == pytest.approx(_by_hand(split, asked, scoring.FEWEST_TURNS))
+        groups = [document_terms("\n".join(joined)) for joined in _by_session(texts, turns.session)]
         assert found.sessions == pytest.approx(_by_hand(groups, asked, scoring.FEWEST_SESSIONS))
-        best = best_turn_scores(reader, found.turns)
-        top = best_turns(reader, found.turns, 1)
-        assert best.max() == (found.turns[top[0]] if len(top) else 0)
 
 
 def _by_session(texts: list[str], session_of: Ints) -> list[list[str]]:

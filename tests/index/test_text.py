@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.index import text as text_module
-from rekal.index.text import analysis_id, query_tokens, query_words, stem, tokens
+from rekal.index.text import analysis_id, document_terms, query_terms, query_words, stem_word
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ from rekal.index.text import analysis_id, query_tokens, query_words, stem, token
     ],
 )
 def test_terms_of_a_document(text: str, expected: list[str]) -> None:
-    assert tokens(text) == expected
+    assert document_terms(text) == expected
 
 
 def test_a_question_in_a_dense_script_asks_for_bigrams_or_its_one_character() -> None:
-    assert query_tokens("中文分词") == ["中文", "文分", "分词"]
-    assert query_tokens("中") == ["中"]
-    assert query_tokens("한국어") == ["한국", "국어"]
+    assert query_terms("中文分词") == ["中文", "文分", "分词"]
+    assert query_terms("中") == ["中"]
+    assert query_terms("한국어") == ["한국", "국어"]
 
 
 def test_query_words_keep_what_was_typed_beside_its_terms() -> None:
@@ -63,13 +63,13 @@ def test_query_words_keep_what_was_typed_beside_its_terms() -> None:
 
 
 def test_repetition_counts_in_documents_and_not_in_questions() -> None:
-    assert tokens("cache cache") == ["cach", "cach"]
-    assert query_tokens("cache cache") == ["cach"]
+    assert document_terms("cache cache") == ["cach", "cach"]
+    assert query_terms("cache cache") == ["cach"]
 
 
 @pytest.mark.parametrize("word", ["naïve", "e0432", "a" * 25])
 def test_only_plain_words_of_sane_length_are_stemmed(word: str) -> None:
-    assert stem(word) == word
+    assert stem_word(word) == word
 
 
 def test_the_analysis_names_its_stemmer() -> None:
@@ -79,13 +79,13 @@ def test_the_analysis_names_its_stemmer() -> None:
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=80))
 def test_any_text_finds_itself(text: str) -> None:
-    assert set(query_tokens(text)) <= set(tokens(text))
+    assert set(query_terms(text)) <= set(document_terms(text))
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=80))
 def test_terms_are_short_clean_and_survive_their_own_analysis(text: str) -> None:
-    for term in tokens(text):
+    for term in document_terms(text):
         assert term
         assert len(term) <= 240
         assert not any(ch.isspace() for ch in term)
@@ -103,10 +103,10 @@ def test_plain_names_have_the_terms_that_the_whole_scan_finds(chunk: str) -> Non
 @settings(deadline=None, max_examples=100)
 @given(st.text(alphabet=st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, max_size=40))
 def test_no_word_of_letters_or_digits_is_ever_lost(word: str) -> None:
-    assert tokens(word)
+    assert document_terms(word)
 
 
 @pytest.mark.parametrize("word", ["Running", "tests", "API", "getName", "x", "don't", "naïve", "E0432", "a" * 30])
 def test_punctuation_around_a_word_changes_nothing(word: str) -> None:
     for dressed in (f"({word}),", f'"{word}"', f"`{word}`.", f"/{word}/", f"={word}=", f"**{word}**:"):
-        assert tokens(dressed) == tokens(word), dressed
+        assert document_terms(dressed) == document_terms(word), dressed

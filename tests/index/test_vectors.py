@@ -13,7 +13,17 @@ from rekal.embed.open import open_local
 from rekal.errors import EngineError, StoreBusy, StoreDamaged
 from rekal.index.dense import Dense, Meaning
 from rekal.index.reader import IndexReader, open_index
-from rekal.index.vectors import BITE, HEAD, Progress, VectorFile, fill, open_vectors, path_for, progress, prune
+from rekal.index.vectors import (
+    BITE,
+    HEAD,
+    Progress,
+    VectorFile,
+    count_vectors,
+    embed_missing,
+    open_vectors,
+    path_for,
+    prune_vectors,
+)
 from rekal.store.locks import exclusive
 from tests.fake_embedder import FakeEmbedder
 from tests.index.ledgers import Store, session
@@ -35,7 +45,7 @@ def store(tmp_path: Path) -> Store:
 
 def filled(store: Store, embedder: FakeEmbedder | None = None) -> FakeEmbedder:
     embedder = embedder or FakeEmbedder()
-    fill(store.index, store.index.parent / "vectors", embedder)
+    embed_missing(store.index, store.index.parent / "vectors", embedder)
     return embedder
 
 
@@ -108,11 +118,11 @@ def test_filling_stops_when_told_and_goes_on_where_it_was(tmp_path: Path) -> Non
     reports: list[Progress] = []
     answers: Iterator[bool] = iter([True, False])
     embedder = FakeEmbedder()
-    stopped = fill(store.index, tmp_path / "vectors", embedder, reports.append, lambda: next(answers))
-    assert stopped == Progress(BITE, BITE + 10) == progress(store.index, path_for(tmp_path / "vectors", "fake:64"))
+    stopped = embed_missing(store.index, tmp_path / "vectors", embedder, reports.append, lambda: next(answers))
+    assert stopped == Progress(BITE, BITE + 10) == count_vectors(store.index, path_for(tmp_path / "vectors", "fake:64"))
     with open_index(store.index) as reader:
         assert Dense(reader, stored(store)).share == pytest.approx(BITE / (BITE + 10))
-    assert fill(store.index, tmp_path / "vectors", embedder) == Progress(BITE + 10, BITE + 10)
+    assert embed_missing(store.index, tmp_path / "vectors", embedder) == Progress(BITE + 10, BITE + 10)
     assert embedder.calls == BITE + 10
     assert reports == [Progress(0, BITE + 10), Progress(BITE, BITE + 10)]
 
@@ -197,10 +207,10 @@ def test_forgotten_text_leaves_no_vector(store: Store) -> None:
     key = stored(store).keys[cosine_row(store, QUEUE)]
     forget(store, QUEUE)
     assert store.update().full
-    assert prune(store.index, store.index.parent / "vectors") == 1
+    assert prune_vectors(store.index, store.index.parent / "vectors") == 1
     assert key not in stored(store).keys
     assert len(stored(store)) == 6
-    assert prune(store.index, store.index.parent / "vectors") == 0
+    assert prune_vectors(store.index, store.index.parent / "vectors") == 0
 
 
 def cosine_row(store: Store, text: str) -> int:
@@ -260,7 +270,7 @@ def test_an_open_file_stays_as_it_was(store: Store) -> None:
     kept = before.matrix.copy()
     forget(store, QUEUE)
     store.update()
-    prune(store.index, store.index.parent / "vectors")
+    prune_vectors(store.index, store.index.parent / "vectors")
     assert np.array_equal(before.matrix, kept)
 
 
@@ -288,7 +298,7 @@ def test_the_packaged_model_finds_what_shares_no_word(tmp_path: Path) -> None:
     store.update()
     embedder = open_local()
     try:
-        fill(store.index, tmp_path / "vectors", embedder)
+        embed_missing(store.index, tmp_path / "vectors", embedder)
         with open_index(store.index) as reader:
             scores = Dense(reader, stored(store, embedder.model_id)).cosine(
                 embedder.embed_query("where do background tasks wait?")

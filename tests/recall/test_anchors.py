@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
 from rekal.recall.answer import Answer, Pin
-from rekal.recall.mentions import names, reach
-from rekal.recall.question import understand
-from rekal.recall.recall import Options, recall
+from rekal.recall.mentions import Reach, find_mentions
+from rekal.recall.question import read_question
+from rekal.recall.recall import Options, answer_question
 from tests.index.ledgers import Store, calls, checkpoint, session
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # sessions are of 1 March and days after it
@@ -63,7 +63,7 @@ def reader(tmp_path: Path) -> Iterator[IndexReader]:
 
 
 def ask(reader: IndexReader, question: str, **options: object) -> Answer:
-    return recall(reader, question, NO_FILTERS, Options(now=NOW, **options))  # type: ignore[arg-type]
+    return answer_question(reader, question, NO_FILTERS, Options(now=NOW, **options))  # type: ignore[arg-type]
 
 
 def shown(answer: Answer) -> list[str]:
@@ -161,7 +161,7 @@ def test_a_date_that_somebody_wrote_down_stays_a_topic(reader: IndexReader) -> N
     answer = ask(reader, "why does the parser of 2026-03-05 fail on tabs")
     assert shown(answer) == ["parser"]
     assert answer.uncovered == []
-    (named,) = names(reader, "the parser of 2026-03-05", NOW)
+    (named,) = find_mentions(reader, "the parser of 2026-03-05", NOW)
     assert (named.kind, named.aside) == ("date", False)
 
 
@@ -177,23 +177,23 @@ def test_a_date_that_somebody_wrote_down_stays_a_topic(reader: IndexReader) -> N
     ],
 )
 def test_words_that_only_look_like_names(reader: IndexReader, question: str) -> None:
-    assert names(reader, question, NOW) == []
+    assert find_mentions(reader, question, NOW) == []
 
 
 def test_names_do_not_overlap_and_stand_in_order(reader: IndexReader) -> None:
     text = "did codex say yesterday on fix/disk-full why commit aaa1111 of March 2 broke"
-    found = names(reader, text, NOW)
+    found = find_mentions(reader, text, NOW)
     assert [one.kind for one in found] == ["agent", "date", "branch", "commit", "date"]
     assert all(a.stop <= b.start for a, b in pairwise(found))
 
 
 def test_without_a_clock_no_date_is_read(reader: IndexReader) -> None:
-    assert names(reader, "yesterday, on 2026-03-02", None) == []
+    assert find_mentions(reader, "yesterday, on 2026-03-02", None) == []
 
 
 def test_a_date_reaches_the_turns_of_that_time(reader: IndexReader) -> None:
-    (named,) = names(reader, "what about 2026-03-02", NOW)
-    found = reach(reader, named)
+    (named,) = find_mentions(reader, "what about 2026-03-02", NOW)
+    found = Reach.of(reader, named)
     assert found is not None
     turns = reader.units("turn")
     assert {reader.sessions.ids[n] for n in turns.session[found.turns]} == {OLD.id}
@@ -207,15 +207,15 @@ def test_a_parent_answers_for_its_sub_agents(tmp_path: Path) -> None:
     store.append(parent, child)
     store.update()
     with open_index(store.index) as reader:
-        (named,) = names(reader, "what came of shards-2", NOW)
-        found = reach(reader, named)
+        (named,) = find_mentions(reader, "what came of shards-2", NOW)
+        found = Reach.of(reader, named)
         assert found is not None
         assert found.sessions.all()
 
 
 def test_aside_words_stay_when_nothing_else_would() -> None:
-    assert understand("why redis failed yesterday", aside=[(17, 26)]).words == ("redis", "failed")
-    kept = understand("what about yesterday's outage", aside=[(11, 22)])
+    assert read_question("why redis failed yesterday", aside=[(17, 26)]).words == ("redis", "failed")
+    kept = read_question("what about yesterday's outage", aside=[(11, 22)])
     assert kept.plain == kept.text
 
 
@@ -232,7 +232,7 @@ def test_mailboxes_name_people_only_as_people() -> None:
         "what Will Test said": ["Will Test"],
     }
     for text, who in named.items():
-        assert [anchor.text for anchor in understand(text, people).of_kind("person")] == who, text
+        assert [anchor.text for anchor in read_question(text, people).of_kind("person")] == who, text
 
 
 def test_who_made_what_is_shown_is_not_uncovered(reader: IndexReader) -> None:
@@ -244,8 +244,8 @@ def test_who_made_what_is_shown_is_not_uncovered(reader: IndexReader) -> None:
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=10).map(" ".join))
 def test_no_question_is_too_strange(reader: IndexReader, text: str) -> None:
-    found = names(reader, text, NOW)
+    found = find_mentions(reader, text, NOW)
     assert all(a.stop <= b.start for a, b in pairwise(found))
     assert all(0 <= one.start < one.stop <= len(text) for one in found)
-    assert all(reach(reader, one) for one in found)
-    understand(text, aside=[(one.start, one.stop) for one in found if one.aside])
+    assert all(Reach.of(reader, one) for one in found)
+    read_question(text, aside=[(one.start, one.stop) for one in found if one.aside])

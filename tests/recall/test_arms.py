@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rekal.index.bm25 import bm25
+from rekal.index.bm25 import score_lexical
 from rekal.index.reader import IndexReader, open_index
-from rekal.recall.gate import cut, judge, weights
-from rekal.recall.question import understand
-from rekal.recall.scores import Found, coverage, presence, rank_sessions, rank_turns
-from rekal.recall.search import gather
+from rekal.recall.gate import load_weights
+from rekal.recall.question import read_question
+from rekal.recall.scores import Found, measure_coverage, measure_presence, rank_sessions, rank_turns
+from rekal.recall.search import gather_arms
 from tests.index.ledgers import Store, session
 
 QUEUE = session(
@@ -43,12 +43,12 @@ def reader(tmp_path: Path) -> Iterator[IndexReader]:
 
 
 def found(reader: IndexReader, question: str) -> Found:
-    return gather(reader, bm25(reader, list(understand(question).terms)))
+    return gather_arms(reader, score_lexical(reader, list(read_question(question).terms)))
 
 
 def test_the_index_and_the_evidence_agree_on_the_best(reader: IndexReader) -> None:
     hits = found(reader, PRESENT)
-    covered = coverage(hits)
+    covered = measure_coverage(hits)
     by_session = rank_sessions(hits, covered)
     assert reader.sessions.ids[int(by_session.argmax())] == QUEUE.id
     place = int(rank_turns(hits, covered, by_session).argmax())
@@ -58,18 +58,18 @@ def test_the_index_and_the_evidence_agree_on_the_best(reader: IndexReader) -> No
 
 
 def test_the_shipped_gate_tells_present_from_absent(reader: IndexReader) -> None:
-    gate = weights().gate(dense=False, person=False)
+    gate = load_weights().gate(dense=False, person=False)
     support = [
-        judge(gate, presence(hits, coverage(hits), stranger=False)).total
+        gate.judge(measure_presence(hits, measure_coverage(hits), stranger=False)).total
         for hits in (found(reader, PRESENT), found(reader, ABSENT))
     ]
-    assert support[1] < cut(gate, 0.25) < support[0]
+    assert support[1] < gate.cut(0.25) < support[0]
 
 
 def test_vectors_join_by_place(reader: IndexReader) -> None:
-    question = understand(PRESENT)
-    lexical = bm25(reader, list(question.terms))
+    question = read_question(PRESENT)
+    lexical = score_lexical(reader, list(question.terms))
     near = np.zeros(len(lexical.turns))
     near[-1] = 0.9
-    hits = gather(reader, lexical, cosine=near, centroid=np.zeros(len(reader.sessions)))
-    assert presence(hits, coverage(hits), stranger=False)["cosine"] == pytest.approx(0.9)
+    hits = gather_arms(reader, lexical, cosine=near, centroid=np.zeros(len(reader.sessions)))
+    assert measure_presence(hits, measure_coverage(hits), stranger=False)["cosine"] == pytest.approx(0.9)

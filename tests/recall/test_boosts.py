@@ -12,7 +12,7 @@ from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import open_index
 from rekal.recall.answer import Answer
 from rekal.recall.boosts import OPENED
-from rekal.recall.recall import Options, recall
+from rekal.recall.recall import Options, answer_question
 from rekal.store.ledger import open_ledger
 from tests.index.ledgers import START, Store, session
 
@@ -41,7 +41,7 @@ def note(store: Store, kind: str, session_id: str, times: int) -> None:
 
 def ask(store: Store, question: str = QUESTION) -> Answer:
     with open_index(store.index) as reader:
-        return recall(reader, question, NO_FILTERS, Options(explain=True))
+        return answer_question(reader, question, NO_FILTERS, Options(explain=True))
 
 
 def order(answer: Answer) -> list[str]:

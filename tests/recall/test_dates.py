@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.recall.dates import periods
+from rekal.recall.dates import read_periods
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=ZONE)
@@ -17,7 +17,7 @@ NOW = datetime(2026, 3, 12, 15, 30, tzinfo=ZONE)
 
 def read(question: str) -> list[tuple[str, str, str]]:
     """Each period as (the words, since, until) to the minute, without a zone."""
-    found = periods(question, NOW)
+    found = read_periods(question, NOW)
     assert all(when is None or when.tzinfo is ZONE for one in found for when in (one.since, one.until))
     return [(question[one.start : one.stop], _minute(one.since), _minute(one.until)) for one in found]
 
@@ -100,8 +100,8 @@ def test_what_only_looks_like_a_date_is_none(question: str) -> None:
 
 def test_days_begin_in_the_users_zone() -> None:
     at = datetime.fromisoformat("2026-03-12T23:30:00+00:00")
-    (berlin,) = periods("yesterday", at.astimezone(ZONE))
-    (utc,) = periods("yesterday", at)
+    (berlin,) = read_periods("yesterday", at.astimezone(ZONE))
+    (utc,) = read_periods("yesterday", at)
     assert berlin.since and utc.since
     assert (berlin.since.day, utc.since.day) == (12, 11)
     assert (utc.since - berlin.since).total_seconds() == -23 * 3600
@@ -115,6 +115,6 @@ WORDS = "in on since before last this the March may 5 31 2026 2026-02-30 999 yea
 def test_no_question_is_too_strange(words: list[str]) -> None:
     question = " ".join(words)
     stop = 0
-    for one in periods(question, NOW):
+    for one in read_periods(question, NOW):
         assert stop <= one.start < one.stop <= len(question)
         stop = one.stop

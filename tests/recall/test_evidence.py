@@ -11,9 +11,9 @@ from rekal.recall.scores import (
     PRESENCE,
     PRESENCE_LEXICAL,
     Found,
-    coverage,
+    measure_coverage,
+    measure_presence,
     per_session,
-    presence,
     rank_sessions,
     rank_turns,
 )
@@ -47,14 +47,14 @@ def found(
 
 def test_coverage_of_turns_windows_and_sessions() -> None:
     # Session 0: turns 0-2 have terms 0, 1, nothing; session 1: turn 3 has term 2.
-    spread = coverage(found([(0, 0), (1, 1), (2, 3)], [0, 0, 0, 1], [2.0, 1.0, 1.0], None))
+    spread = measure_coverage(found([(0, 0), (1, 1), (2, 3)], [0, 0, 0, 1], [2.0, 1.0, 1.0], None))
     np.testing.assert_allclose(spread.turn, [0.5, 0.25, 0, 0.25])
     np.testing.assert_allclose(spread.window, [0.75, 0.75, 0.25, 0.25])
     np.testing.assert_allclose(spread.session, [0.75, 0.25])
 
 
 def test_a_window_does_not_reach_into_the_next_session() -> None:
-    spread = coverage(found([(0, 0), (1, 1)], [0, 1], [1.0, 1.0], None))
+    spread = measure_coverage(found([(0, 0), (1, 1)], [0, 1], [1.0, 1.0], None))
     np.testing.assert_allclose(spread.window, [0.5, 0.5])
 
 
@@ -65,21 +65,21 @@ def test_a_session_without_turns_scores_nothing() -> None:
 
 def test_the_session_that_has_more_of_the_question_comes_first() -> None:
     hits = found([(0, 0), (1, 0), (0, 1)], [0, 1], [1.0, 2.0], None)
-    scores = rank_sessions(hits, coverage(hits))
+    scores = rank_sessions(hits, measure_coverage(hits))
     assert scores[0] > scores[1] > 0
 
 
 def test_vectors_can_turn_the_order() -> None:
     plain = found([(0, 0), (0, 1)], [0, 1], [1.0], None)
     near = found([(0, 0), (0, 1)], [0, 1], [1.0], [0.1, 0.9])
-    assert rank_sessions(plain, coverage(plain))[0] == rank_sessions(plain, coverage(plain))[1]
-    assert rank_sessions(near, coverage(near))[1] > rank_sessions(near, coverage(near))[0]
+    assert rank_sessions(plain, measure_coverage(plain))[0] == rank_sessions(plain, measure_coverage(plain))[1]
+    assert rank_sessions(near, measure_coverage(near))[1] > rank_sessions(near, measure_coverage(near))[0]
 
 
 @pytest.mark.parametrize("cosine", [None, [0.0, 0.0, 0.0, 0.0]])
 def test_a_turn_beside_the_best_one_beats_a_turn_apart(cosine: list[float] | None) -> None:
     hits = found([(0, 0)], [0, 0, 0, 1], [1.0], cosine)
-    covered = coverage(hits)
+    covered = measure_coverage(hits)
     scores = rank_turns(hits, covered, rank_sessions(hits, covered))
     assert scores[0] > scores[1] >= scores[2] > scores[3]
 
@@ -87,7 +87,7 @@ def test_a_turn_beside_the_best_one_beats_a_turn_apart(cosine: list[float] | Non
 def test_presence_is_absolute() -> None:
     half = found([(0, 0)], [0, 1], [1.0, 1.0], [0.5, 0.1])
     full = found([(0, 0), (1, 0)], [0, 1], [1.0, 1.0], [0.5, 0.1])
-    weak, strong = (presence(hits, coverage(hits), stranger=False) for hits in (half, full))
+    weak, strong = (measure_presence(hits, measure_coverage(hits), stranger=False) for hits in (half, full))
     assert (weak["window_coverage"], strong["window_coverage"]) == (0.5, 1.0)
     assert (weak["unknown"], strong["unknown"]) == (0.5, 0.0)
     assert weak["coverage_cosine"] == pytest.approx(0.25)
@@ -96,7 +96,7 @@ def test_presence_is_absolute() -> None:
 
 def test_a_stranger_is_told() -> None:
     hits = found([(0, 0)], [0], [1.0], None)
-    assert presence(hits, coverage(hits), stranger=True)["stranger"] == 1.0
+    assert measure_presence(hits, measure_coverage(hits), stranger=True)["stranger"] == 1.0
 
 
 @settings(deadline=None, max_examples=150)
@@ -108,8 +108,8 @@ def test_features_are_complete_and_finite(data: st.DataObject, turns: int, terms
     idf = data.draw(st.lists(st.floats(0, 12), min_size=terms, max_size=terms))
     cosine = data.draw(st.lists(st.floats(-1, 1), min_size=turns, max_size=turns)) if dense else None
     hits = found(occurrences, session, idf, cosine)
-    covered = coverage(hits)
-    features = presence(hits, covered, stranger=False)
+    covered = measure_coverage(hits)
+    features = measure_presence(hits, covered, stranger=False)
     assert set(PRESENCE if dense else PRESENCE_LEXICAL) <= set(features)
     by_session = rank_sessions(hits, covered)
     assert np.isfinite([*features.values(), *by_session, *rank_turns(hits, covered, by_session)]).all()

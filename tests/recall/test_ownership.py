@@ -6,8 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from rekal.index.text import query_tokens
-from rekal.recall.claims import OWNERSHIP, RELEVANCE, Claims, anchored, claims
+from rekal.index.text import query_terms
+from rekal.recall.claims import OWNERSHIP, RELEVANCE, Claims
+from rekal.recall.consistency import anchored_share
 from rekal.recall.gate import Attention
 from tests.recall.test_sentences import ADA, GRACE, TALK, sentences
 
@@ -19,9 +20,9 @@ PLAIN = Attention(
 
 
 def ask(text: str, asked: int, talk: list[tuple[int, str]] = TALK) -> Claims:
-    terms = query_tokens(text)
+    terms = query_terms(text)
     found = sentences(terms, talk)
-    return claims(found, np.ones(len(terms)), asked, text, np.arange(len(found.turn)))
+    return Claims.of(found, np.ones(len(terms)), asked, text, np.arange(len(found.turn)))
 
 
 def column(found: Claims, name: str) -> list[float]:
@@ -51,7 +52,7 @@ def test_a_time_or_a_number_counts_where_it_is_wanted() -> None:
 
 def test_only_vectors_of_the_chosen_count() -> None:
     found = sentences(["rust"])
-    some = claims(found, np.ones(1), ADA, "rust", np.array([0, 6]), np.array([0.1, 0.9]))
+    some = Claims.of(found, np.ones(1), ADA, "rust", np.array([0, 6]), np.array([0.1, 0.9]))
     assert column(some, "cosine") == [0.1, 0.9]
     assert some.says.tolist() == [True, False]
 
@@ -88,12 +89,12 @@ def test_an_anchor_apart_from_the_rest_is_told() -> None:
     present = np.array([[1, 0, 1], [1, 0, 1], [0, 1, 1]], np.bool_)
     own = np.array([False, False, True])
     idf = np.ones(3)
-    assert anchored(present[:, :2], idf, own, present[2, :2]) == 0.0
-    assert anchored(present, idf, own, present[2]) == 1.0
+    assert anchored_share(present[:, :2], idf, own, present[2, :2]) == 0.0
+    assert anchored_share(present, idf, own, present[2]) == 1.0
 
 
 def test_an_anchor_nobody_has_seen_tells_nothing() -> None:
     present = np.array([[1, 1], [1, 0], [0, 0]], np.bool_)
     own = np.array([False, False, True])
-    assert anchored(present, np.ones(3), own, present[2]) is None
-    assert anchored(present, np.ones(3), np.array([False, True, True]), present[1]) is None
+    assert anchored_share(present, np.ones(3), own, present[2]) is None
+    assert anchored_share(present, np.ones(3), np.array([False, True, True]), present[1]) is None

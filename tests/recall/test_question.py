@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.recall.question import in_first_person, understand
+from rekal.recall.question import in_first_person, read_question
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ from rekal.recall.question import in_first_person, understand
     ],
 )
 def test_steering_an_agent_asks_nothing(text: str) -> None:
-    assert understand(text).thin == "chatter"
+    assert read_question(text).thin == "chatter"
 
 
 @pytest.mark.parametrize("text", ["fix the cache", "why redis"])
 def test_a_lone_topic_word_is_too_little(text: str) -> None:
-    assert understand(text).thin == "no_topic"
+    assert read_question(text).thin == "no_topic"
 
 
 @pytest.mark.parametrize(
@@ -36,23 +36,23 @@ def test_a_lone_topic_word_is_too_little(text: str) -> None:
     ["upload queue", "parse_line", "src/cache.py", "why did we move the job queue to Postgres", "clean stale locks"],
 )
 def test_a_topic_is_not_thin(text: str) -> None:
-    assert understand(text).thin is None
+    assert read_question(text).thin is None
 
 
 def test_grammar_is_left_out_of_the_terms() -> None:
-    question = understand("Why did we move the job queue from Redis to Postgres?")
+    question = read_question("Why did we move the job queue from Redis to Postgres?")
     assert question.words == ("move", "job", "queue", "Redis", "Postgres")
     assert question.terms == ("move", "job", "queue", "redi", "postgr")
 
 
 def test_a_question_of_grammar_alone_keeps_its_words() -> None:
-    question = understand("who is it")
+    question = read_question("who is it")
     assert question.terms
     assert question.thin == "chatter"
 
 
 def test_anchors_by_shape() -> None:
-    anchors = understand(
+    anchors = read_question(
         "did GET /v1/users in src/api.py time out after 30s with v2.1 of parseLine on AWS for Kafka"
     ).anchors
     found = {(anchor.kind, anchor.text) for anchor in anchors}
@@ -69,11 +69,11 @@ def test_anchors_by_shape() -> None:
 
 
 def test_the_first_word_and_months_are_no_names() -> None:
-    assert understand("Deploys failed in March. Rollbacks too.").of_kind("name") == ()
+    assert read_question("Deploys failed in March. Rollbacks too.").of_kind("name") == ()
 
 
 def test_people_become_anchors_not_terms() -> None:
-    question = understand(
+    question = read_question(
         "What did Ada Byron's review of Grace's parser find?", ["Grace Hopper", "Ada Byron", "Alan Kay"]
     )
     assert [anchor.text for anchor in question.of_kind("person")] == ["Ada Byron", "Grace Hopper"]
@@ -82,12 +82,12 @@ def test_people_become_anchors_not_terms() -> None:
 
 
 def test_all_the_people_of_a_store_may_be_named_at_once() -> None:
-    named = understand("How did Ada help Grace with the lexer?", ["Grace", "Ada"]).of_kind("person")
+    named = read_question("How did Ada help Grace with the lexer?", ["Grace", "Ada"]).of_kind("person")
     assert [anchor.text for anchor in named] == ["Ada", "Grace"]
 
 
 def test_a_name_inside_a_word_or_address_is_not_that_person() -> None:
-    assert understand("adapt the Adapter for bob@example.com", ["Ada", "bob"]).of_kind("person") == ()
+    assert read_question("adapt the Adapter for bob@example.com", ["Ada", "bob"]).of_kind("person") == ()
 
 
 def test_first_person() -> None:
@@ -99,7 +99,7 @@ def test_first_person() -> None:
 @settings(deadline=None, max_examples=200)
 @given(text=st.text(max_size=120), people=st.lists(st.text(max_size=12), max_size=3))
 def test_no_text_is_too_strange(text: str, people: list[str]) -> None:
-    question = understand(text, people)
+    question = read_question(text, people)
     assert len(set(question.terms)) == len(question.terms)
     assert {anchor.text for anchor in question.of_kind("person")} <= set(people)
     in_first_person(text, next(iter(people), None), people[1:])

@@ -5,18 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rekal.index.text import tokens
+from rekal.index.text import document_terms
 from rekal.recall.sentences import (
     EVERYBODY,
     SIGNS,
     Sentences,
-    about,
-    covered,
-    is_about,
-    signs,
+    find_owner,
+    read_signs,
     split_sentences,
-    window_scores,
-    worth_a_vector,
 )
 
 ADA, GRACE = 0, 1
@@ -31,16 +27,16 @@ TALK = [
 
 def sentences(question: list[str], talk: list[tuple[int, str]] = TALK) -> Sentences:
     pieces = [(place, who, piece) for place, (who, text) in enumerate(talk) for piece in split_sentences(text)]
-    tf = np.array([[tokens(piece).count(term) for _, _, piece in pieces] for term in question], np.float64)
+    tf = np.array([[document_terms(piece).count(term) for _, _, piece in pieces] for term in question], np.float64)
     speaker = np.array([who for _, who, _ in pieces], np.int64)
     return Sentences(
         turn=np.array([place for place, _, _ in pieces], np.int64),
         session=np.zeros(len(pieces), np.int64),
-        length=np.array([float(len(tokens(piece))) for _, _, piece in pieces]),
+        length=np.array([float(len(document_terms(piece))) for _, _, piece in pieces]),
         speaker=speaker,
         listener=1 - speaker,
-        owner=np.array([about(piece, who, 1 - who) for _, who, piece in pieces], np.int64),
-        signs=np.array([signs(piece) for _, _, piece in pieces], np.bool_).reshape(len(pieces), len(SIGNS)),
+        owner=np.array([find_owner(piece, who, 1 - who) for _, who, piece in pieces], np.int64),
+        signs=np.array([read_signs(piece) for _, _, piece in pieces], np.bool_).reshape(len(pieces), len(SIGNS)),
         standing=np.zeros((len(pieces), 3)),
         tf=tf.reshape(len(question), len(pieces)),
     )
@@ -58,11 +54,11 @@ def sentences(question: list[str], talk: list[tuple[int, str]] = TALK) -> Senten
     ],
 )
 def test_pronouns_tell_whom_a_sentence_is_about(text: str, whom: int) -> None:
-    assert about(text, ADA, GRACE) == whom
+    assert find_owner(text, ADA, GRACE) == whom
 
 
 def test_whoever_talks_to_their_own_agent_talks_about_themselves() -> None:
-    assert {about(text, ADA, ADA) for text in ("You did it.", "I did it.", "You and I did it.", "Done.")} == {ADA}
+    assert {find_owner(text, ADA, ADA) for text in ("You did it.", "I did it.", "You and I did it.", "Done.")} == {ADA}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +71,7 @@ def test_whoever_talks_to_their_own_agent_talks_about_themselves() -> None:
     ],
 )
 def test_signs(text: str, shown: set[str]) -> None:
-    assert {name for name, seen in zip(SIGNS, signs(text), strict=True) if seen} == shown
+    assert {name for name, seen in zip(SIGNS, read_signs(text), strict=True) if seen} == shown
 
 
 def test_sentences_are_split_and_never_empty() -> None:
@@ -85,20 +81,20 @@ def test_sentences_are_split_and_never_empty() -> None:
 
 def test_a_window_scores_only_what_is_about_one_side() -> None:
     found = sentences(["sail", "boat"])
-    mine, theirs = is_about(found, GRACE)
-    ada, grace = window_scores(found, np.ones(2), theirs), window_scores(found, np.ones(2), mine)
+    mine, theirs = found.sides(GRACE)
+    ada, grace = found.window_scores(np.ones(2), theirs), found.window_scores(np.ones(2), mine)
     assert grace[5] > ada[5] > 0  # "our boats" is about both
-    assert window_scores(sentences(["rust"], []), np.ones(1), np.zeros(0, np.bool_)).size == 0
+    assert sentences(["rust"], []).window_scores(np.ones(1), np.zeros(0, np.bool_)).size == 0
 
 
 def test_coverage_of_a_sentence() -> None:
-    assert covered(sentences(["rust", "lexer"]), np.array([1.0, 3.0]))[[0, 3]].tolist() == [1.0, 0.25]
+    assert sentences(["rust", "lexer"]).covered(np.array([1.0, 3.0]))[[0, 3]].tolist() == [1.0, 0.25]
 
 
 def test_the_strongest_of_both_sides_are_worth_a_vector() -> None:
     talk = [(who, f"I like topic{n}.") for n in range(60) for who in (ADA, GRACE)] + [(ADA, "I like rust.")]
     plain = sentences(["rust"], talk)
-    chosen = worth_a_vector(plain, np.ones(1), ADA)
+    chosen = plain.candidates(np.ones(1), ADA)
     assert len(chosen) == 48
     assert len(plain.turn) - 1 in chosen
     assert {int(plain.owner[at]) for at in chosen} == {ADA, GRACE}

@@ -15,7 +15,7 @@ from typing import Any
 
 from rekal.errors import StoreBusy, StoreError
 from rekal.git import find_repo
-from rekal.index.freshness import position_of
+from rekal.index.freshness import read_position
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive
@@ -140,7 +140,7 @@ def _idle(layout: Layout) -> bool:
             exclusive(layout.index_lock, wait=0, purpose="test"),
             open_ledger(layout.data, read_only=True, wait=0) as ledger,
         ):
-            return position_of(layout.index) == ledger.position()
+            return read_position(layout.index) == ledger.position()
     except StoreBusy:
         return False
     except StoreError as error:

@@ -13,7 +13,7 @@ from rekal.capture.capture import Captured, capture
 from rekal.cli.ages import parse_age
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import Refused
-from rekal.index.freshness import is_current
+from rekal.index.freshness import is_index_current
 from rekal.store.ledger import open_ledger
 
 _EVERYTHING = timedelta(days=36500)
@@ -68,7 +68,7 @@ def command(everything: bool, since: str | None, as_json: bool) -> None:
 
 def _index(app: App) -> None:
     with open_ledger(app.layout.data, read_only=True, wait=60.0) as ledger:
-        if is_current(ledger, app.layout.index, app.repo):
+        if is_index_current(ledger, app.layout.index, app.repo):
             return
     from rekal.app.refresh import refresh_index  # loads numpy, too
 

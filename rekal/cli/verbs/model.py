@@ -16,7 +16,7 @@ from rekal.app.semantic import KEY
 from rekal.cli.output import emit_json, json_option
 from rekal.config import user_file
 from rekal.embed.open import available_engines, chosen_profile, open_chosen
-from rekal.embed.profiles import PROFILES, Profile, resolve, verify
+from rekal.embed.profiles import PROFILES, Profile, find_profile, verify_weights
 from rekal.errors import FOUND, EngineError, Refused, UsageError
 
 
@@ -75,8 +75,8 @@ def command(action: str, name: str | None, file: Path | None, user: bool, as_jso
 def _use(app: App, name: str | None, file: Path | None, user: bool) -> None:
     if name is None:
         raise UsageError("no model is named", "`rekal model list` names them")
-    profile = resolve(name, file)
-    verify(profile)
+    profile = find_profile(name, file)
+    verify_weights(profile)
     path = user_file(app.env, app.home) if user else app.layout.run / "config.yml"
     if not user:
         app.require_store()
@@ -113,7 +113,7 @@ def _listed(app: App) -> ModelAnswer:
 
 def _verified(app: App) -> ModelAnswer:
     answer = _listed(app)
-    digest = None if answer.endpoint else verify(chosen_profile(app.config.embed))
+    digest = None if answer.endpoint else verify_weights(chosen_profile(app.config.embed))
     with closing(open_chosen(app.config.embed, app.env.get(KEY))) as embedder:
         start = time.perf_counter()
         vector = embedder.embed_query("A sentence of a few words.")

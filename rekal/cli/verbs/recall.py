@@ -20,8 +20,8 @@ from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError, Usage
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit, Pin
-from rekal.recall.dates import periods
-from rekal.recall.recall import Options, recall
+from rekal.recall.dates import read_periods
+from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
 from rekal.store.database import translated
 from rekal.store.ledger import open_ledger
@@ -67,12 +67,15 @@ def command(
         decline_if_kept()
     asked = " ".join(question)
     filters = Filters(
-        since=_when(app, since), until=_when(app, until, end=True), as_of=_when(app, as_of, end=True), **where
+        since=_read_time(app, since),
+        until=_read_time(app, until, end=True),
+        as_of=_read_time(app, as_of, end=True),
+        **where,
     )
     chosen = app.config.recall
     shown = chosen.limit if limit is None else limit
     options = Options(chosen.strictness, budget or chosen.budget, shown, explain, clock.now())
-    answer = _answer(app, asked, filters, options)
+    answer = _answer_with_notes(app, asked, filters, options)
     _remember(app, answer)
     if as_json:
         emit_json(answer)
@@ -83,16 +86,16 @@ def command(
     return answer.exit_code
 
 
-def _spelled(text: str, end: bool) -> datetime | None:
+def _read_spelled_time(text: str, end: bool) -> datetime | None:
     """The beginning of a time given in words ("last week"), or its end; None for anything else."""
     for phrase in (text, f"in {text}"):  # a month alone is a date only after a preposition
-        for found in periods(phrase, clock.now()):
+        for found in read_periods(phrase, clock.now()):
             if (found.start, found.stop) == (0, len(phrase)):
                 return found.until - timedelta(microseconds=1) if end and found.until else found.since
     return None
 
 
-def _when(app: App, text: str | None, *, end: bool = False) -> datetime | None:
+def _read_time(app: App, text: str | None, *, end: bool = False) -> datetime | None:
     """A date, a time, an age or a commit as a point in time. A date given as an end means the end of that day."""
     if text is None:
         return None
@@ -100,7 +103,7 @@ def _when(app: App, text: str | None, *, end: bool = False) -> datetime | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         commit = app.repo.commit(text)
-        spelled = commit.committed_at if commit else _spelled(text, end)
+        spelled = commit.committed_at if commit else _read_spelled_time(text, end)
         if spelled:
             return spelled
         try:
@@ -113,7 +116,7 @@ def _when(app: App, text: str | None, *, end: bool = False) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _answer(app: App, question: str, filters: Filters, options: Options) -> Answer:
+def _answer_with_notes(app: App, question: str, filters: Filters, options: Options) -> Answer:
     notes: list[str] = []
     with resources() as kept:
         try:
@@ -132,9 +135,9 @@ def _ask(app: App, kept: Kept, question: str, filters: Filters, options: Options
     found = semantic(app, kept)
     with translated(app.layout.index):
         try:
-            answer = recall(reader, question, filters, options, found.meaning)
+            answer = answer_question(reader, question, filters, options, found.meaning)
         except EngineError as error:
-            answer, found = recall(reader, question, filters, options), off(error)
+            answer, found = answer_question(reader, question, filters, options), off(error)
     notes.append(found.note)
     return answer
 

@@ -9,7 +9,7 @@ from rekal.app.context import App, here
 from rekal.app.vectors import vectors_known
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import FOUND, STORE_UNUSABLE, StoreError
-from rekal.index.freshness import position_of
+from rekal.index.freshness import read_position
 from rekal.index.vectors import Progress
 from rekal.store import spool
 from rekal.store.ledger import Ledger, open_ledger
@@ -81,7 +81,7 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
                   (SELECT count(*) FROM turns), (SELECT count(*) FROM checkpoints) FROM sessions"""
     ).fetchone()
     local, foreign, turns, checkpoints = counts or (0, 0, 0, 0)
-    covered = position_of(app.layout.index)
+    covered = read_position(app.layout.index)
     waiting, broken = spool.counts(app.layout.spool)
     return StatusAnswer(
         store=str(app.layout.directory),
