@@ -8,7 +8,7 @@ WHEELS ?= $(HOME)/.cache/rekal-wheels
 LLAMA_FLAGS := -DGGML_NATIVE=OFF -DLLAVA_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF \
 	-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF
 
-.PHONY: demo test test-llama check bench soak docs
+.PHONY: demo test test-llama check coverage journeys bench soak docs
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,12 @@ check: $(STAMP)  ## Style, types, walls between rooms, fresh docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 0 tests/house
+
+coverage: $(STAMP)  ## The tests, and the lines that none of them reaches
+	$(BIN)/python -m pytest -n 2 -m "not soak" --cov --cov-report=term-missing:skip-covered
+
+journeys: $(STAMP)  ## How many of our files a commit, a recall, a push and a receipt meet
+	$(BIN)/python scripts/journeys.py
 
 bench: export OPENBLAS_NUM_THREADS = 1  # as the program itself asks for
 bench: $(STAMP)  ## Speed and size, as ratios; compiled first, as pip compiles what it installs
