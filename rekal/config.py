@@ -68,6 +68,14 @@ class Embed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remote_model: str | None = None
 
 
+class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How memories are checked, proposed and shared."""
+
+    ruled_out_from: float = 0.25
+    reflexes: bool = True
+    share: Literal["none", "accepted"] = "none"
+
+
 class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What leaves this clone, and to where."""
 
@@ -85,6 +93,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scrub: Scrub = msgspec.field(default_factory=Scrub)
     recall: Recall = msgspec.field(default_factory=Recall)
     embed: Embed = msgspec.field(default_factory=Embed)
+    memory: MemoryRules = msgspec.field(default_factory=MemoryRules)
     transport: Transport = msgspec.field(default_factory=Transport)
 
 
@@ -108,6 +117,9 @@ HELP: Mapping[str, str] = {
     "embed.engine": "auto, llama-cpp-python, xllamacpp, remote, or off for keywords (environment: RECALL_EMBED_ENGINE)",
     "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: RECALL_EMBED_URL)",
     "embed.remote_model": "model name sent to that endpoint (environment: RECALL_EMBED_MODEL)",
+    "memory.ruled_out_from": "least cosine of a proposal with a rule whose pattern holds, for RULED-OUT; -1: any",
+    "memory.reflexes": "false: reverts, abandoned branches and turned-down approaches propose no memories",
+    "memory.share": "accepted: memories that a person accepted travel; none: only those shared. User's own file only",
     "transport.share": "full: whole sessions; distilled: commits and memories only; none. User's own file only",
     "transport.remotes": "name: URL of each remote that memory may travel to. User's own file only",
     "transport.namespace": "heads: refs under refs/heads/rekal for hosts that refuse custom refs. User's own file only",
@@ -165,6 +177,9 @@ def load(repository_file: Path, env: Mapping[str, str], home: Path, local_file: 
             if values.pop(section, None) is not None:
                 said = f"{section} settings are read from your own settings only, not from a shared file"
                 warnings.append(f"{path}: {said}")
+        memory = values.get("memory")
+        if not trusted and isinstance(memory, dict) and memory.pop("share", None) is not None:
+            warnings.append(f"{path}: memory.share is read from your own settings only, not from a shared file")
         warnings.extend(_drop_unknown(values, path))
         _merge(merged, values)
         files.append(path)

@@ -14,6 +14,8 @@ import click
 import msgspec
 
 from rekal import errors
+from rekal.app.memories import Listed, MemoryHistory, Remembered
+from rekal.app.memory_check import Checked
 from rekal.cli.main import Verbs, cli
 from rekal.cli.received import ReceivedAnswer
 from rekal.cli.verb_table import HIDDEN, VERBS
@@ -26,6 +28,8 @@ from rekal.cli.verbs.find import FindAnswer
 from rekal.cli.verbs.forget import ForgetAnswer
 from rekal.cli.verbs.init import InitAnswer
 from rekal.cli.verbs.log import LogAnswer
+from rekal.cli.verbs.memory.conflicts import ConflictsAnswer
+from rekal.cli.verbs.memory.review import ReviewAnswer
 from rekal.cli.verbs.model import ModelAnswer
 from rekal.cli.verbs.push import PushAnswer
 from rekal.cli.verbs.query import QueryAnswer
@@ -35,6 +39,8 @@ from rekal.cli.verbs.show import ShowAnswer
 from rekal.cli.verbs.status import StatusAnswer
 from rekal.config import ENVIRONMENT, HELP
 from rekal.index.build import Indexed
+from rekal.memory.graph import Graph
+from rekal.memory.state import MemoryLink
 from rekal.recall.answer import Answer
 from rekal.scrub import Report
 from rekal.why.why import WhyAnswer
@@ -49,6 +55,17 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "why": WhyAnswer,
     "log": LogAnswer,
     "report": ReportAnswer,
+    "remember": Remembered,
+    "decide": Remembered,
+    "rule-out": Remembered,
+    "check": Checked,
+    "supersede": Remembered,
+    "review": ReviewAnswer,
+    "memories": Listed,
+    "history": MemoryHistory,
+    "link": MemoryLink,
+    "conflicts": ConflictsAnswer,
+    "graph": Graph,
     "query": QueryAnswer,
     "status": StatusAnswer,
     "checkpoint": CheckpointAnswer,
@@ -70,9 +87,10 @@ EXIT_CODES = {
     errors.FOUND: "found, or done",
     errors.NOTHING_FOUND: "SILENCE, or nothing found",
     errors.USAGE: "the command line or a settings file cannot be understood",
-    errors.RULED_OUT: "ruled out",
+    errors.RULED_OUT: "`check`: ruled out",
     errors.STORE_UNUSABLE: "the store cannot be used: busy, damaged, too new, not writable, not there",
     errors.REFUSED: "refused: a guard said no",
+    errors.CONSULT: "`check`: memories bear on it, read them first",
     errors.INTERRUPTED: "interrupted",
 }
 

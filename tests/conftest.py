@@ -20,6 +20,16 @@ def _guarded_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
         monkeypatch.setenv(name, str(home))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "KIRO_HOME", "OPENCODE_DB"):
         monkeypatch.delenv(name, raising=False)
+    # The tests may be run by an agent; what they remember is a person's unless they say otherwise.
+    for name in (
+        "CLAUDECODE",
+        "CLAUDE_CODE_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "CODEX_SANDBOX",
+        "GEMINI_CLI",
+        "CURSOR_AGENT",
+    ):
+        monkeypatch.delenv(name, raising=False)
     # Workers would embed, and recalls start a daemon: the tests of these two turn them on.
     monkeypatch.setenv("RECALL_EMBED_ENGINE", "off")
     monkeypatch.setenv("RECALL_DAEMON", "off")

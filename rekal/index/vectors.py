@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from hashlib import blake2b
+from hashlib import blake2b, md5
 from pathlib import Path
 
 import msgspec
@@ -186,6 +186,38 @@ def _append_bite(
             kept = np.isin(keys, chunk_keys(index_path))
             keys, vectors = keys[kept], vectors[kept]
         append_vectors(directory, model_id, keys, vectors)
+
+
+def text_key(text: str) -> int:
+    """The key of the vector of all of ``text``: what DuckDB calls ``md5_number_lower``."""
+    digest = md5(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
+    return int.from_bytes(digest[8:], "little")
+
+
+def find_or_embed(directory: Path, embedder: Embedder, texts: Sequence[str], most: int) -> Vectors:
+    """Unit vectors of ``texts``, float32 ``[n, dim]``; those not kept yet are made and kept, ``most`` at a time.
+
+    A row of zeros is a text without a vector yet. For texts that are no turns: rules, memories. StoreBusy, EngineError.
+    """
+    keys = np.array([text_key(text) for text in texts], np.uint64)
+    held = open_vectors(directory, embedder.model_id)
+    have = held.keys if held is not None else np.empty(0, np.uint64)
+    lacking = [int(at) for at in np.unique(keys, return_index=True)[1] if keys[at] not in have][:most]
+    if lacking:
+        made = embedder.embed_documents([texts[at] for at in lacking])
+        directory.mkdir(parents=True, exist_ok=True)
+        with exclusive(directory / "lock", wait=10.0, purpose="storing vectors"):
+            append_vectors(directory, embedder.model_id, keys[lacking], made)
+        held = open_vectors(directory, embedder.model_id)
+    if held is None:
+        return np.zeros((len(texts), 1), np.float32)
+    order = np.argsort(held.keys, kind="stable")
+    places = np.searchsorted(held.keys[order], keys)
+    found = np.zeros((len(texts), held.dim), np.float32)
+    here = places < len(order)
+    here[here] = held.keys[order][places[here]] == keys[here]
+    found[here] = held.matrix[order[places[here]]]
+    return found
 
 
 def append_vectors(directory: Path, model_id: str, keys: Keys, vectors: Vectors) -> None:

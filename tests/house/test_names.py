@@ -112,7 +112,7 @@ def repeated_stems() -> list[str]:
         path.stem
         for path in trees()
         if path.name not in ("__init__.py", "__main__.py")
-        and path.parent.name != "verbs"
+        and "verbs" not in path.parts
         and not (path.parent.parent.name == "agents" and path.parent.name != "formats")
     )
     return [stem for stem, count in stems.items() if count > 1]

@@ -17,6 +17,7 @@ ROOMS = (
     "daemon",
     "app",
     "forget",
+    "memory",
     "recall",
     "index",
     "why",

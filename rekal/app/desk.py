@@ -1,0 +1,186 @@
+"""The stores that a caller's memories are in, and who the caller is.
+
+Inside a repository there are two: the repository's, and the person's own, which lies in the user's data directory and
+is made at its first use. Nothing personal ever travels: the personal store has no remote to go to.
+"""
+
+from __future__ import annotations
+
+import functools
+import getpass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rekal import config, ids
+from rekal.app.context import App, here
+from rekal.errors import NoRepository, NotInitialised
+from rekal.memory.state import Memories, fold
+from rekal.memory.write import Actor
+from rekal.model import MemoryEvent
+from rekal.store.layout import Layout
+from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.locks import exclusive
+from rekal.store.memory_log import read_events
+from rekal.store.source_state import newest_session
+
+if TYPE_CHECKING:  # what it imports costs a tenth of a second that reading memories does not need
+    from rekal.scrub import Scrubber
+
+_WAIT = 60.0
+_RECENT = 900.0  # seconds since a transcript was written to in which its session is taken for the caller's
+
+_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "claude": ("CLAUDE_CODE_SESSION_ID", "CLAUDECODE"),
+    "codex": ("CODEX_THREAD_ID", "CODEX_SANDBOX"),
+    "gemini": ("GEMINI_SESSION_ID", "GEMINI_CLI"),
+    "cursor": ("CURSOR_AGENT",),
+    "opencode": ("OPENCODE",),
+    "copilot": ("COPILOT_AGENT_SESSION_ID",),
+}
+"""Variables that an agent's host sets for what it runs, by agent; those with ``ID`` name its session."""
+
+
+class Desk(msgspec.Struct, frozen=True, dict=True):
+    """Where one caller reads and writes memories. ``app`` is None outside a repository with a store.
+
+    ``via`` is the face: ``cli``, ``mcp``, ``web``, ``hook``, ``import``. ``actor_kind`` overrides what the environment
+    tells: ``human`` or ``agent``.
+    """
+
+    home: Path
+    env: Mapping[str, str]
+    app: App | None = None
+    via: str = "cli"
+    actor_kind: str = ""
+
+    @functools.cached_property
+    def personal(self) -> Layout:
+        """Paths of the personal store."""
+        return Layout(personal_directory(self.env))
+
+    @property
+    def config(self) -> config.Config:
+        """The settings that hold here."""
+        if self.app is not None:
+            return self.app.config
+        return config.load(self.personal.config, self.env, self.home).config
+
+    @functools.cached_property
+    def agent(self) -> str | None:
+        """The agent whose host runs this process; None for a person."""
+        told = self.actor_kind or self.env.get("REKAL_ACTOR", "")
+        if told == "human":
+            return None
+        for agent, names in _HOSTS.items():
+            if any(self.env.get(name) for name in names):
+                return agent
+        return "agent" if told == "agent" else None
+
+    @functools.cached_property
+    def actor(self) -> Actor:
+        """Who the log says it was."""
+        name = self.app.repo.author().name if self.app is not None else _user_name()
+        if self.agent is None:
+            return Actor(name, "human", self.via)
+        return Actor(f"{self.agent} for {name}", "agent", self.via)
+
+    def layout_of(self, *, personal: bool) -> Layout:
+        """The store to write to. Outside a repository that is the personal one. Made if it isn't there."""
+        if personal or self.app is None:
+            self.personal.create()
+            return self.personal
+        self.app.require_store()
+        return self.app.layout
+
+    def scrub(self, text: str) -> str:
+        """``text`` without secrets."""
+        return self._scrubber.text(text)
+
+    @functools.cached_property
+    def _scrubber(self) -> Scrubber:
+        if self.app is not None:
+            return self.app.scrubber
+        from rekal.scrub import Rules, Scrubber
+
+        rules = self.config.scrub
+        return Scrubber(
+            Rules(
+                homes=(str(self.home),), username=_user_name(), email=rules.email, ip=rules.ip, custom=rules.patterns,
+                allow=rules.allow,
+            )
+        )  # fmt: skip
+
+    @contextmanager
+    def writing(self, *, personal: bool) -> Iterator[Ledger]:
+        """One transaction on a store, under the writer's lock."""
+        layout = self.layout_of(personal=personal)
+        with (
+            exclusive(layout.lock, wait=_WAIT, purpose="remembering"),
+            open_ledger(layout.data, read_only=False, wait=_WAIT, create=True) as ledger,
+            ledger.transaction(),
+        ):
+            yield ledger
+
+    def events(self, *, personal: bool) -> list[MemoryEvent]:
+        """The log of one store, in order; empty for a personal store that was never used."""
+        layout = self.personal if personal or self.app is None else self.app.layout
+        if not layout.data.exists():
+            return []
+        with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
+            return read_events(ledger.con)
+
+    def memories(self, now: datetime | None = None, known_at: datetime | None = None) -> Memories:
+        """The memories of both stores as of ``now``, the repository's first."""
+        moment = now or datetime.now(UTC)
+        own = fold(self.events(personal=True), moment, known_at)
+        if self.app is None:
+            return own
+        shared = fold(self.events(personal=False), moment, known_at)
+        return Memories(shared.all + own.all, shared.links + own.links, shared.unreadable + own.unreadable)
+
+    def head(self) -> str | None:
+        """The commit at hand."""
+        return self.app.repo.head() if self.app is not None else None
+
+    def current_session(self) -> str | None:
+        """The session that this is called from: by the host's variable, else by the agent's newest transcript."""
+        if self.agent is None or self.app is None:
+            return None
+        for name in _HOSTS.get(self.agent, ()):
+            if name.endswith("_ID") and (native := self.env.get(name)):
+                return ids.session_id(self.agent, native, self.app.repo.author().email)
+        try:
+            with open_ledger(self.app.layout.data, read_only=True) as ledger:
+                return newest_session(ledger.con, self.agent, datetime.now(UTC).timestamp() - _RECENT)
+        except NotInitialised:
+            return None
+
+
+def personal_directory(env: Mapping[str, str]) -> Path:
+    """Where the person's own store is: ``$REKAL_DATA_HOME``, else ``rekal`` in the platform's data directory."""
+    if told := env.get("REKAL_DATA_HOME"):
+        return Path(told)
+    from platformdirs import user_data_path  # 4 ms that only memories need
+
+    return user_data_path("rekal", appauthor=False)
+
+
+def desk_here(via: str = "cli", actor_kind: str = "") -> Desk:
+    """The desk of the current directory: with its repository, if it is in one that has a store."""
+    try:
+        app = here()
+    except NoRepository:
+        return Desk(Path.home(), config.environment(), None, via, actor_kind)
+    return Desk(app.home, app.env, app if app.layout.directory.is_dir() else None, via, actor_kind)
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

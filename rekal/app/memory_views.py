@@ -1,0 +1,160 @@
+"""Reading memories: lists, one memory's history, conflicts, the log as it is. See :mod:`rekal.app.memories`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from rekal.app.desk import Desk
+from rekal.errors import UsageError
+from rekal.memory.conflicts import Conflict, all_conflicts
+from rekal.memory.scope import Place, in_scope
+from rekal.memory.state import Memory, MemoryLink, State, fold, replacement_chain
+from rekal.model import MemoryEvent
+
+MOST_LISTED = 50
+
+
+class MemoryQuery(msgspec.Struct, frozen=True):
+    """Which memories to list. Empty fields allow all; without ``states`` only those that hold are listed.
+
+    ``as_of`` is a moment of the world, ``known_at`` one of the store; ``place`` limits to what holds there.
+    """
+
+    states: tuple[State, ...] = ()
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    path: str | None = None
+    project: str | None = None
+    conversation: str | None = None
+    text: str | None = None
+    personal: bool | None = None
+    place: Place = Place()
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    limit: int = MOST_LISTED
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """Memories, newest first. ``total`` counts all that were asked for, ``unreadable`` events that no use could
+    be made of.
+    """
+
+    memories: list[Memory]
+    total: int
+    unreadable: int = 0
+
+
+class LogEntry(msgspec.Struct, frozen=True):
+    """One event of the log as it is. ``payload`` is JSON. ``personal``: of the personal store."""
+
+    id: str
+    memory_id: str
+    kind: str
+    actor: str
+    actor_type: str
+    occurred_at: datetime
+    recorded_at: datetime
+    source: str | None
+    origin: str
+    payload: msgspec.Raw
+    personal: bool = False
+
+
+class MemoryHistory(msgspec.Struct, frozen=True):
+    """One memory, all its events, its links, and the chain of memories that replaced it, by id."""
+
+    memory: Memory
+    events: list[LogEntry]
+    links: list[MemoryLink]
+    chain: list[str]
+
+
+def find_memory(desk: Desk, name: str) -> Memory:
+    """The memory whose id starts with ``name``. UsageError for none, and for several."""
+    return find_in_store(desk, name)[0]
+
+
+def find_in_store(desk: Desk, name: str) -> tuple[Memory, bool]:
+    """A memory and whether it is of the personal store."""
+    now = datetime.now(UTC)
+    wanted = name.strip().lower()
+    found = []
+    for personal in (False, True) if desk.app is not None else (True,):
+        held = fold(desk.events(personal=personal), now).named(wanted) if wanted else []
+        found += [(one, personal) for one in held]
+    if not found:
+        raise UsageError(f"there is no memory {name}", "`rekal memories` lists them")
+    if len(found) > 1:
+        raise UsageError(f"{name} names {len(found)} memories", "give more of the id")
+    return found[0]
+
+
+def list_memories(desk: Desk, query: MemoryQuery) -> Listed:
+    """The memories that were asked for, newest first."""
+    held = desk.memories(query.as_of, query.known_at)
+    wanted = [one for one in held.all if _is_wanted(one, query)]
+    wanted.sort(key=lambda one: (one.occurred_at, one.recorded_at, one.id), reverse=True)
+    shown = wanted[: query.limit] if query.limit >= 0 else wanted
+    return Listed(shown, len(wanted), held.unreadable)
+
+
+def _is_wanted(one: Memory, query: MemoryQuery) -> bool:
+    low = (query.text or "").casefold()
+    checks = (
+        one.state in query.states if query.states else one.current,
+        not query.types or one.type in query.types,
+        not query.tags or bool(set(query.tags) & set(one.tags)),
+        query.path is None or in_scope(one.scope, Place((query.path,))),
+        query.project is None or one.project == query.project,
+        query.conversation is None or one.conversation == query.conversation,
+        query.personal is None or one.personal is query.personal,
+        not low or low in one.said.casefold(),
+        in_scope(one.scope, query.place),
+    )
+    return all(checks)
+
+
+def memory_history(desk: Desk, name: str) -> MemoryHistory:
+    """All that ever happened to a memory, oldest first."""
+    one, personal = find_in_store(desk, name)
+    events = desk.events(personal=personal)
+    held = fold(events, datetime.now(UTC))
+    links = [link for link in held.links if one.id in (link.source, link.target)]
+    entries = [log_entry(event, personal=personal) for event in events if event.memory_id == one.id]
+    return MemoryHistory(one, entries, links, replacement_chain(held.all, one.id))
+
+
+def log_entry(event: MemoryEvent, *, personal: bool) -> LogEntry:
+    """An event as the audit prints it; a payload that is no JSON, as text."""
+    try:
+        msgspec.json.decode(event.payload)
+        payload = event.payload.encode()
+    except (msgspec.DecodeError, ValueError):
+        payload = msgspec.json.encode(event.payload)
+    return LogEntry(
+        event.id, event.memory_id, event.kind, event.actor, event.actor_type, event.occurred_at, event.recorded_at,
+        event.source, event.origin, msgspec.Raw(payload), personal,
+    )  # fmt: skip
+
+
+def list_conflicts(desk: Desk) -> list[Conflict]:
+    """Memories that speak against each other now, of both stores, each among its own."""
+    return all_conflicts(desk.memories())
+
+
+def audit_memories(
+    desk: Desk, *, memory: str = "", kind: str = "", actor: str = "", since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[LogEntry]:  # fmt: skip
+    """The log as it is, oldest first, of both stores; each argument narrows it."""
+    found = []
+    for personal in (False, True) if desk.app is not None else (True,):
+        for event in desk.events(personal=personal):
+            fits = event.memory_id.startswith(memory) and (not kind or event.kind == kind)
+            fits = fits and actor.casefold() in f"{event.actor} {event.actor_type}".casefold()
+            timely = (since is None or event.recorded_at >= since) and (until is None or event.recorded_at <= until)
+            if fits and timely:
+                found.append(log_entry(event, personal=personal))
+    return sorted(found, key=lambda entry: entry.recorded_at)

@@ -1,0 +1,36 @@
+"""``rekal conflicts``."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from rekal.app.desk import desk_here
+from rekal.app.memories import list_conflicts
+from rekal.cli.memory_output import print_conflict
+from rekal.cli.output import emit_json, json_option
+from rekal.errors import FOUND, NOTHING_FOUND
+from rekal.memory.conflicts import Conflict
+
+
+class ConflictsAnswer(msgspec.Struct, frozen=True):
+    """What ``conflicts --json`` prints."""
+
+    conflicts: list[Conflict]
+
+
+@click.command("conflicts")
+@json_option
+def command(as_json: bool) -> int:
+    """Memories that speak against each other, and those on which two people ruled differently.
+
+    Nothing is resolved here: supersede, retract or reject one of them.
+    """
+    answer = ConflictsAnswer(list_conflicts(desk_here()))
+    if as_json:
+        emit_json(answer)
+    for one in [] if as_json else answer.conflicts:
+        print_conflict(one)
+    if not answer.conflicts and not as_json:
+        click.echo("(no conflicts)")
+    return FOUND if answer.conflicts else NOTHING_FOUND

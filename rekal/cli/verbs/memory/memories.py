@@ -1,0 +1,56 @@
+"""``rekal memories``."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import click
+
+from rekal.app.desk import desk_here
+from rekal.app.memories import Listed, MemoryQuery, list_memories
+from rekal.cli.memory_output import parse_moment, print_memories
+from rekal.cli.output import emit_json, json_option
+from rekal.errors import FOUND, NOTHING_FOUND
+from rekal.memory.events import MEMORY_TYPES
+from rekal.memory.state import State
+
+STATES: tuple[str, ...] = get_args(State)
+
+
+@click.command("memories")
+@click.option("--state", "states", multiple=True, type=click.Choice([*STATES, "all"]), help="Else those that hold.")
+@click.option("--type", "types", multiple=True, type=click.Choice(MEMORY_TYPES), help="Only of this type.")
+@click.option("--tag", "tags", multiple=True, help="Only with this tag.")
+@click.option("--scope", "path", metavar="PATH", help="Only what holds for this file.")
+@click.option("--text", help="Only with this text, whatever the case.")
+@click.option("--project", help="Only with this label.")
+@click.option("--personal/--repository", default=None, help="Only of that store.")
+@click.option("--as-of", "as_of", help="As the world was then.")
+@click.option("--known-at", "known_at", help="As the store knew it then.")
+@click.option("-n", "--limit", type=click.IntRange(0), default=50, show_default=True, help="Memories at most.")
+@json_option
+def command(states: tuple[str, ...], as_of: str | None, known_at: str | None, as_json: bool, **where: Any) -> int:
+    """List memories, newest first: without --state those that hold now, or at the time asked for."""
+    wanted = STATES if "all" in states else states
+    query = MemoryQuery(
+        states=wanted,  # type: ignore[arg-type]
+        as_of=parse_moment(as_of, end=True),
+        known_at=parse_moment(known_at, end=True),
+        **where,
+    )
+    answer = list_memories(desk_here(), query)
+    if as_json:
+        emit_json(answer)
+    else:
+        _print(answer)
+    return FOUND if answer.total else NOTHING_FOUND
+
+
+def _print(answer: Listed) -> None:
+    print_memories(answer.memories)
+    if answer.total > len(answer.memories):
+        click.echo(f"({answer.total - len(answer.memories)} older ones left out; -n {answer.total} shows them)")
+    if answer.unreadable:
+        click.echo(f"({answer.unreadable} events of the log could not be used)")
+    if not answer.total:
+        click.echo("(no memories)")

@@ -1,0 +1,51 @@
+"""``rekal remember``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rekal.app.desk import desk_here
+from rekal.app.memories import NewMemory, remember
+from rekal.cli.memory_output import memory_options, parse_moment, parse_ttl, print_remembered
+from rekal.cli.output import emit_json, json_option
+from rekal.memory.events import MEMORY_TYPES, Scope
+from rekal.memory.matchers import matcher_from
+
+
+def write_memory(text: tuple[str, ...], type_: str, said: dict[str, Any]) -> int:
+    """Remember what the options of :func:`rekal.cli.memory_output.memory_options`, and those of matchers, say."""
+    matcher = matcher_from(*(said.pop(name, ()) for name in ("when", "words", "need", "unless")))
+    tried = {name: said.pop(name, ()) for name in ("violations", "near_misses")}
+    again, as_json = said.pop("again"), said.pop("as_json")
+    new = NewMemory(
+        " ".join(text),
+        type_,  # type: ignore[arg-type]
+        scope=Scope(said.pop("scopes"), said.pop("branch")),
+        valid_from=parse_moment(said.pop("valid_from")),
+        valid_until=parse_moment(said.pop("valid_until"), end=True),
+        ttl=parse_ttl(said.pop("ttl")),
+        matcher=matcher or None,
+        **said,
+    )
+    answer = remember(desk_here(), new, again=again, **tried)
+    if as_json:
+        emit_json(answer)
+    else:
+        print_remembered(answer)
+    return 0
+
+
+@click.command("remember")
+@click.argument("text", nargs=-1)
+@click.option("--type", "type_", type=click.Choice(MEMORY_TYPES), default="note", show_default=True, help="Its kind.")
+@memory_options
+@json_option
+def command(text: tuple[str, ...], type_: str, **said: Any) -> int:
+    """Keep something somebody should know later.
+
+    What a person says is accepted, what an agent says is proposed until a person accepts it (`rekal review`). It is
+    scrubbed like a transcript, stays in this clone unless shared, and `rekal forget ID` removes it for good.
+    """
+    return write_memory(text, type_, said)

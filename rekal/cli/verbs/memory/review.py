@@ -1,0 +1,133 @@
+"""``rekal review``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from rekal.app.desk import Desk, desk_here
+from rekal.app.memories import amend_memory, merge_memory, review_memory
+from rekal.app.memory_review import ReviewItem, review_queue
+from rekal.cli.memory_output import memory_row, print_memories
+from rekal.cli.output import emit_json, json_option, one_line, printable
+from rekal.errors import FOUND, NOTHING_FOUND, UsageError
+from rekal.memory.events import Amend
+from rekal.memory.state import Memory
+
+_KEYS = "a accept, r reject, e edit, m merge into another, s skip, q quit"
+
+
+class ReviewAnswer(msgspec.Struct, frozen=True):
+    """What ``review --json`` prints: what waits, or with --accept, --reject or --retract what was ruled on."""
+
+    waiting: list[ReviewItem] = []
+    ruled: list[Memory] = []
+
+
+@click.command("review")
+@click.option("--accept", multiple=True, metavar="ID", help="Accept a memory.")
+@click.option("--reject", multiple=True, metavar="ID", help="Reject one: it is kept as ruled out.")
+@click.option("--retract", multiple=True, metavar="ID", help="Take one back: gone from recall, kept in its history.")
+@click.option("--note", help="Why.")
+@json_option
+def command(
+    accept: tuple[str, ...], reject: tuple[str, ...], retract: tuple[str, ...], note: str | None, as_json: bool
+) -> int:
+    """Rule on what agents and reflexes proposed: one by one, a key each.
+
+    Each comes with what its patterns would have hit in the files and in the last commits, what became of the files it
+    names, and what it contradicts. Only a person can accept or reject.
+    """
+    desk = desk_here()
+    wanted = (
+        [("accept", one) for one in accept]
+        + [("reject", one) for one in reject]
+        + [("retract", one) for one in retract]
+    )
+    if wanted:
+        return _rule(desk, wanted, note, as_json=as_json)
+    waiting = review_queue(desk)
+    if as_json:
+        emit_json(ReviewAnswer(waiting))
+    elif not waiting:
+        click.echo("(nothing waits for review)")
+    elif sys.stdin.isatty():
+        _ask(desk, waiting)
+    else:
+        for item in waiting:
+            _print(item)
+        click.echo("`rekal review --accept ID` and `--reject ID` rule on them")
+    return FOUND if waiting else NOTHING_FOUND
+
+
+def _rule(desk: Desk, wanted: list[tuple[str, str]], note: str | None, *, as_json: bool) -> int:
+    """One bad id costs that ruling, not the others."""
+    ruled, failed = [], []
+    for ruling, name in wanted:
+        try:
+            ruled.append(review_memory(desk, name, ruling, note))
+        except UsageError as problem:
+            failed.append(problem)
+    if as_json:
+        emit_json(ReviewAnswer([], ruled))
+    else:
+        print_memories(ruled)
+    if failed:
+        for other in failed[:-1]:
+            click.echo(f"rekal: {other}", err=True)
+        raise failed[-1]
+    return FOUND
+
+
+def _print(item: ReviewItem) -> None:
+    click.echo(memory_row(item.memory, item.grounds.sentence()))
+    if item.memory.quote:
+        click.echo(f'    quotes "{one_line(item.memory.quote, 300)}"')
+    if item.memory.matcher:
+        trial = item.trial
+        files, commits = ", ".join(trial.files), "; ".join(trial.commits)
+        click.echo(f"    its patterns hit {trial.file_count} files now{f' ({files})' if files else ''}")
+        click.echo(
+            f"    and {trial.commit_count} of the last commits{f' ({one_line(commits, 200)})' if commits else ''}"
+        )
+    for conflict in item.conflicts:
+        click.echo(f"    conflict, {conflict.why}: {memory_row(conflict.second)}")
+
+
+def _ask(desk: Desk, waiting: list[ReviewItem]) -> None:
+    for place, item in enumerate(waiting, 1):
+        click.echo(f"\n{place} of {len(waiting)}")
+        _print(item)
+        while (done := _answer(desk, item.memory)) is None:
+            click.echo(_KEYS)
+        if done == "q":
+            return
+
+
+def _answer(desk: Desk, memory: Memory) -> str | None:
+    """Act on one key; None for a key that means nothing."""
+    click.echo(f"[{_KEYS}] ", nl=False)
+    key = click.getchar().lower()
+    click.echo(key)
+    match key:
+        case "a":
+            review_memory(desk, memory.id, "accept")
+        case "r":
+            review_memory(desk, memory.id, "reject", click.prompt("why", default="", show_default=False) or None)
+        case "e":
+            text = click.prompt("text", default=printable(memory.text))
+            amend_memory(desk, memory.id, Amend(text=text))
+            review_memory(desk, memory.id, "accept")
+        case "m":
+            try:
+                merge_memory(desk, memory.id, click.prompt("into which memory"))
+            except UsageError as error:
+                click.echo(f"rekal: {error}", err=True)
+                return None
+        case "s" | "q":
+            return key
+        case _:
+            return None
+    return key

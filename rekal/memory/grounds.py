@@ -1,0 +1,100 @@
+"""Whether what a memory rests on still stands: the files and symbols it names, at HEAD.
+
+Nothing here says that a memory is still true. It says that a file it names is gone, or has changed since it was made,
+by which commit; or that it names nothing that could be looked up.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from rekal.agents.formats.lazy_regex import pattern
+from rekal.git import Repo
+from rekal.memory.state import Memory
+
+_NAMED_FILE = pattern(r"[\w.@-]+(?:/[\w.@-]+)+|\b[\w-]+\.[A-Za-z]{1,5}\b")
+_QUOTED = pattern(r"`([^`\n]{3,80})`")
+_SYMBOL = pattern(r"[A-Za-z_]\w{3,}(?:(?:\.|::)\w+)*(?:\(\))?")
+_CAMEL = pattern(r"\b[A-Za-z]+(?:[a-z][A-Z]|_[a-z])\w*\b")
+_MOST = 4  # files and symbols looked up a memory: each symbol is a search of the tree
+
+
+class Grounds(msgspec.Struct, frozen=True):
+    """``fresh``: what it names is as it was. ``stale``: something changed. ``lost``: something is gone.
+
+    ``commit`` did it, ``what`` is the file or symbol. ``unverifiable``: it names nothing, or not from when.
+    """
+
+    state: Literal["fresh", "stale", "lost", "unverifiable"] = "unverifiable"
+    what: str = ""
+    commit: str = ""
+
+    def sentence(self) -> str:
+        """In words, for the end of a row."""
+        if self.state == "lost":
+            return f"{self.what} is gone{f' since {self.commit}' if self.commit else ''}"
+        return f"stale since {self.commit} ({self.what})" if self.state == "stale" else self.state
+
+
+class GroundReader:
+    """Looks memories up in one repository; what was read of its tree is kept between them."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    @functools.cached_property
+    def _head_files(self) -> frozenset[str]:
+        listed = self._repo.ask("ls-tree", "-r", "-z", "--name-only", "HEAD") or ""
+        return frozenset(path for path in listed.split("\0") if path)
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 - as many commits as memories were made at
+    def _files_at(self, commit: str) -> frozenset[str]:
+        listed = self._repo.ask("ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit) or ""
+        return frozenset(path for path in listed.split("\0") if path)
+
+    def look(self, memory: Memory) -> Grounds:
+        """What became of the files and symbols that a memory names since the commit that it was made at."""
+        if memory.commit is None or memory.personal:
+            return Grounds()
+        before = self._files_at(memory.commit)
+        files = self._named(memory, before)[:_MOST]
+        for path in files:
+            if path not in self._head_files:
+                return Grounds("lost", path, self._last_change(memory.commit, [path]))
+        symbols = self._symbols(memory)
+        for symbol in symbols:
+            if not self._has(symbol, "HEAD"):
+                return Grounds("lost", symbol, "")
+        if files and (commit := self._last_change(memory.commit, files)):
+            return Grounds("stale", ", ".join(files), commit)
+        return Grounds("fresh", ", ".join((*files, *symbols))) if files or symbols else Grounds()
+
+    def _named(self, memory: Memory, files: frozenset[str]) -> list[str]:
+        exact = [path for path in memory.scope.paths if path in files]
+        words = _NAMED_FILE.findall(memory.said)
+        named = [word.rstrip(".") for word in (*words, memory.source or "")]
+        return list(dict.fromkeys([*exact, *(path for path in named if path in files)]))
+
+    def _symbols(self, memory: Memory) -> list[str]:
+        """Identifiers the memory names that the tree had when it was made."""
+        quoted = [word for word in _QUOTED.findall(memory.said) if _SYMBOL.fullmatch(word)]
+        named = [word.removesuffix("()") for word in (*quoted, *_CAMEL.findall(memory.said))]
+        commit = str(memory.commit)
+        return [word for word in list(dict.fromkeys(named))[:_MOST] if self._has(word, commit)]
+
+    def _has(self, symbol: str, commit: str) -> bool:
+        return self._repo.ask("grep", "-q", "-I", "-F", "-w", "-e", symbol, commit, "--") is not None
+
+    def _last_change(self, since: str, paths: Sequence[str]) -> str:
+        """The last commit after ``since`` that changed one of ``paths``, abbreviated; empty when none did."""
+        return self._repo.ask("log", "-1", "--format=%h", "--end-of-options", f"{since}..HEAD", "--", *paths) or ""
+
+
+def look_at_all(repo: Repo, memories: Iterable[Memory]) -> list[Grounds]:
+    """The grounds of each memory, in order."""
+    reader = GroundReader(repo)
+    return [reader.look(memory) for memory in memories]

@@ -1,0 +1,182 @@
+"""The verbs of memories, end to end in a repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import git
+from tests.support.app import Rekal
+
+
+def _ids(rekal: Rekal, *args: str) -> list[str]:
+    return [one["id"] for one in rekal("memories", "--json", *args).json["memories"]]
+
+
+def test_what_is_remembered_is_listed_and_has_a_history(rekal: Rekal) -> None:
+    done = rekal("decide", "jobs live in Postgres", "--because", "one backup", "--subject", "queue", "--tag", "db")
+    assert done.code == 0
+    (one,) = rekal("memories", "--json").json["memories"]
+    assert (one["type"], one["text"], one["because"], one["tags"]) == (
+        "decision",
+        "jobs live in Postgres",
+        "one backup",
+        ["db"],
+    )
+    assert one["commit"] == git(rekal.root, "rev-parse", "HEAD").strip()
+    events = rekal("history", one["id"], "--json").json["events"]
+    assert [(e["kind"], e["actor"], e["actor_type"], e["payload"]["via"]) for e in events] == [
+        ("assert", "Test Person", "human", "cli")
+    ]
+
+
+def test_the_same_is_not_kept_twice_unless_asked(rekal: Rekal) -> None:
+    rekal("remember", "the office closes at six")
+    again = rekal("remember", "The office  closes at six")
+    assert "remembered already" in again.out
+    assert len(_ids(rekal)) == 1
+    rekal("remember", "--again", "the office closes at six")
+    assert len(_ids(rekal)) == 2
+
+
+def test_a_new_value_of_a_subject_says_that_it_conflicts(rekal: Rekal) -> None:
+    rekal("decide", "jobs live in Postgres", "--subject", "queue")
+    done = rekal("decide", "jobs live in Kafka", "--subject", "queue", "--json")
+    assert [c["why"] for c in done.json["conflicts"]] == ["subject"]
+    assert "CONFLICT subject" in rekal("conflicts").out
+
+
+def test_superseding_keeps_the_old_one_in_its_history(rekal: Rekal) -> None:
+    rekal("decide", "jobs live in Redis", "--subject", "queue")
+    (old,) = _ids(rekal)
+    new = rekal("supersede", old, "jobs live in Postgres", "--note", "lost jobs", "--json").json["memory"]
+    assert _ids(rekal) == [new["id"]]
+    assert (new["type"], new["subject"]) == ("decision", "queue")
+    assert _ids(rekal, "--state", "superseded") == [old]
+    assert rekal("history", old, "--json").json["chain"] == [old, new["id"]]
+
+
+def test_an_agents_words_wait_for_a_person(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    rekal("decide", "ULIDs for client ids")
+    (one,) = _ids(rekal, "--state", "proposed")
+    refused = rekal("review", "--accept", one)
+    assert refused.code == 5
+    assert "an agent cannot accept" in refused.err
+    monkeypatch.delenv("CLAUDECODE")
+    assert [w["memory"]["id"] for w in rekal("review", "--json").json["waiting"]] == [one]
+    rekal("review", "--accept", one)
+    assert rekal("review").code == 1
+    assert _ids(rekal, "--state", "accepted") == [one]
+
+
+def test_a_secret_never_reaches_the_log(rekal: Rekal) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    done = rekal("remember", f"the deploy token is {key}", "--because", f"see {key}", "--tag", key[:30])
+    assert "redacted" in done.out
+    assert key not in rekal("audit", "--memories", "--json").out
+    assert key.encode() not in rekal.layout.data.read_bytes()
+
+
+def test_forgetting_takes_every_event_of_a_memory(rekal: Rekal) -> None:
+    rekal("remember", "the zebra password policy")
+    (one,) = _ids(rekal)
+    rekal("review", "--retract", one)
+    assert rekal("forget", one, "-y").code == 0
+    assert _ids(rekal, "--state", "all") == []
+    assert b"zebra" not in rekal.layout.data.read_bytes()
+
+
+def test_personal_memories_live_in_the_persons_store(rekal: Rekal, home: Path, tmp_path: Path) -> None:
+    rekal("remember", "--personal", "I prefer tabs", "--type", "preference")
+    assert [one["personal"] for one in rekal("memories", "--json").json["memories"]] == [True]
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    assert "I prefer tabs" in rekal("memories", cwd=outside).out
+    assert "personal store" in rekal("remember", "no repository here", cwd=outside).out
+    from rekal.store.ledger import open_ledger
+
+    with open_ledger(rekal.layout.data, read_only=True) as ledger:
+        assert ledger.con.execute("SELECT count(*) FROM memory_events").fetchone() == (0,)
+
+
+def test_the_graph_is_built_and_read(rekal: Rekal) -> None:
+    for words in (
+        ("add", "Queue", "System"),
+        ("add", "Postgres"),
+        ("observe", "Queue", "holds jobs"),
+        ("relate", "Queue", "uses", "Postgres"),
+        ("reflect", "this took too long"),
+        ("conversation", "about queues"),
+    ):
+        assert rekal("graph", *words).code == 0
+    shown = rekal("graph", "--json").json
+    assert [one["name"] for one in shown["entities"]] == ["Queue", "Postgres"]
+    (relation,) = shown["relations"]
+    assert rekal("graph", "end", relation["id"][:8]).code == 0
+    assert rekal("graph", "relate", "Queue", "uses", "Nobody").err.startswith(
+        "rekal: Entity with name Nobody not found"
+    )
+    rekal("graph", "drop", "Queue")
+    shown = rekal("graph", "--json").json
+    assert ([one["name"] for one in shown["entities"]], shown["relations"]) == (["Postgres"], [])
+
+
+def test_links_can_be_made_and_taken_away(rekal: Rekal) -> None:
+    rekal("remember", "first thing")
+    rekal("remember", "second thing entirely")
+    second, first = _ids(rekal)
+    assert rekal("link", first, "contradicts", second).code == 0
+    assert "CONFLICT link" in rekal("conflicts").out
+    assert rekal("link", first, "contradicts", second, "--remove").code == 0
+    assert rekal("conflicts").code == 1
+    assert rekal("link", first, "contradicts", first).err.startswith("rekal: a memory cannot be linked to itself")
+
+
+BAD = [
+    (("remember", ""), "empty"),
+    (("remember", " \u202e\x01 "), "empty"),
+    (("remember", "x" * (1 << 20)), "KiB"),
+    (("remember", "a", "--valid-from", "10000-01-01"), "not a date"),
+    (("remember", "a", "--valid-from", "2026-03-02", "--until", "2026-03-01"), "end before it begins"),
+    (("remember", "a", "--ttl", "soon"), "no time to live"),
+    (("remember", "a", "--ttl", "99999999999y"), "no"),
+    (("remember", "a", "--scope", "../other/**"), "leads out"),
+    (("remember", "a", *(w for n in range(65) for w in ("--tag", f"t{n}"))), "65 tags"),
+    (("rule-out", "a", "--when", "("), "not a regular expression"),
+    (("rule-out", "a", "--when", "(a+)+b"), "take for ever"),
+    (("rule-out", "a", "--when", ".*"), "matches every text"),
+    (("supersede", "nothing", "b"), "no memory nothing"),
+    (("history", ""), "no memory"),
+    (("review", "--accept", "zzzz"), "no memory zzzz"),
+    (("link", "a", "b", "c"), "no memory a"),
+    (("check", ""), "nothing to check"),
+    (("check", "x" * 70_000), "too long"),
+    (("graph", "relate", "a", "b"), "other words"),
+    (("memories", "--as-of", "yesterweek"), "not a date"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), BAD, ids=[f"{w[0]} {m}" for w, m in BAD])
+def test_bad_input_is_one_sentence_and_nothing_lost(rekal: Rekal, words: tuple[str, ...], said: str) -> None:
+    rekal("remember", "kept")
+    done = rekal(*words)
+    assert done.code == 2, done
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert done.err.startswith("rekal: ")
+    assert len(_ids(rekal, "--state", "all")) == 1
+
+
+def test_times_before_1970_are_kept(rekal: Rekal) -> None:
+    done = rekal("remember", "the bridge was built", "--valid-from", "1850-01-01", "--json")
+    assert done.json["memory"]["valid_from"].startswith("1850-01-01")
+    assert rekal("memories", "--as-of", "1900-01-01").code == 0
+    assert rekal("memories", "--as-of", "1800-01-01").code == 1
+
+
+def test_hidden_characters_are_left_out_and_it_is_said(rekal: Rekal) -> None:
+    done = rekal("remember", "use \u202eredis\u202c now\x07", "--json")
+    assert done.json["memory"]["text"] == "use redis now"
+    assert "control characters" in done.json["notes"][0]
