@@ -11,6 +11,7 @@ import msgspec
 from rekal.capture.link import CommitFacts
 from rekal.capture.read_sources import Job
 from rekal.git import Commit, Repo
+from rekal.git.patches import compute_first_parent_patch_ids
 from rekal.model import FileChange
 
 if TYPE_CHECKING:  # a capture that finds nothing new does not load the scrubber
@@ -36,7 +37,8 @@ def _facts(repo: Repo, job: Job, shas: Sequence[str]) -> Iterator[CommitFacts]:
     commits = repo.commits(shas)
     if not commits:
         return
-    changes, patches, branches = repo.changes(commits), repo.patch_ids_of(commits), _branches(repo, commits)
+    changes, branches = repo.changes(commits), _branches(repo, commits)
+    patches = compute_first_parent_patch_ids(repo, commits)
     text = job.scrubber.text
     for commit in commits:
         yield CommitFacts(

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.git import Repo, zsplit
+from rekal.git import Repo, join_lines, split_at_nul
+from rekal.git.objects import find_present_commits, has_object
+from rekal.git.patches import compute_patch_id, compute_patch_ids, read_branch_patch
 from rekal.model import Rewrite
 from rekal.store.database import Connection
 
@@ -39,9 +41,9 @@ def fresh_commits(repo: Repo, run: Path, announced: Iterable[str]) -> list[str]:
     if head is None:
         return []
     seen = _seen(run)
-    known = [f"^{seen}"] if seen and repo.ask("cat-file", "-e", f"{seen}^{{commit}}") is not None else []
+    known = [f"^{seen}"] if seen and has_object(repo, f"{seen}^{{commit}}") else []
     listed = (repo.ask("rev-list", *_ONLY, head, *known, "--") or "").split()
-    there = [sha for sha in dict.fromkeys(announced) if repo.ask("cat-file", "-e", f"{sha}^{{commit}}") is not None]
+    there = [sha for sha in dict.fromkeys(announced) if has_object(repo, f"{sha}^{{commit}}")]
     return list(dict.fromkeys([*reversed(listed), *there]))
 
 
@@ -65,7 +67,7 @@ def find_copies(con: Connection, repo: Repo, fresh: Sequence[str], coming: Seque
     about to get one (oldest first). Raises :class:`rekal.errors.GitError`.
     """
     unknown = _without_checkpoint(con, fresh)
-    patches = repo.patch_ids(unknown) if unknown else {}
+    patches = compute_patch_ids(repo, unknown) if unknown else {}
     same = [*_same_change(con, patches), *_same_as_coming(coming, patches)]
     copied = {rewrite.new_sha for rewrite in same}
     rest = {sha: patch for sha, patch in patches.items() if sha not in copied}
@@ -100,13 +102,11 @@ def _same_as_coming(coming: Sequence[Change], patches: Mapping[str, str]) -> lis
 
 def _squashed(con: Connection, repo: Repo, sha: str, patch: str) -> list[Rewrite]:
     """What was squashed into ``sha``: all commits between the merge base and the point whose change it is."""
-    changed = zsplit(repo.run_raw("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", sha))
+    changed = split_at_nul(repo.run_raw("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", sha))
     for point in _points(con, repo, sha, changed):
-        base = repo.ask("merge-base", f"{sha}^", point)
-        if base is None or base == point:
-            continue
-        if repo.patch_id_of(repo.run_raw("diff-tree", "-p", base, point, timeout=60.0)) == patch:
-            olds = repo.run("rev-list", "--reverse", f"-n{NEWEST}", point, f"^{base}", "--").split()
+        branch = read_branch_patch(repo, point, f"{sha}^")
+        if branch and compute_patch_id(repo, branch.patch) == patch:
+            olds = repo.run("rev-list", "--reverse", f"-n{NEWEST}", point, f"^{branch.base}", "--").split()
             return [Rewrite(old, sha, "squash") for old in olds]
     return []
 
@@ -129,14 +129,9 @@ def _beside(repo: Repo, olds: Sequence[str], sha: str) -> list[str]:
     """Those of the commits that are still there and not part of the history of ``sha``."""
     if not olds:
         return []
-    there = repo.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_names(olds)).splitlines()
-    present = [line.split(" ")[0] for line in there if line.endswith(" commit")]
-    outside = set(repo.run("rev-list", "--stdin", stdin=_names([*present, f"^{sha}"]), timeout=60.0).split())
+    present = find_present_commits(repo, olds)
+    outside = set(repo.run("rev-list", "--stdin", stdin=join_lines([*present, f"^{sha}"]), timeout=60.0).split())
     return [old for old in olds if old in outside]
-
-
-def _names(shas: Iterable[str]) -> bytes:
-    return "".join(f"{sha}\n" for sha in shas).encode()
 
 
 def _heads_with(repo: Repo, sha: str) -> list[str]:

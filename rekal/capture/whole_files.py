@@ -15,7 +15,8 @@ from datetime import datetime
 import msgspec
 
 from rekal.errors import GitError
-from rekal.git import Repo, text
+from rekal.git import Repo, decode_bytes
+from rekal.git.objects import read_objects
 from rekal.ids import line_hash
 from rekal.model import Edit, Session, ToolCall, writes_whole
 
@@ -35,11 +36,13 @@ class History:
         sha = self._commit_at(int(when.timestamp()))
         if sha is None:
             return Counter()
+        name = f"{sha}:{path}"
         try:
-            body = self._repo.run_raw("cat-file", "blob", f"{sha}:{path}")
-        except GitError:  # not there, not a file, or in no commit that this clone has
+            # Empty for a path that was not there or was no file.
+            body = read_objects(self._repo, [name], "blob").get(name, b"")
+        except GitError:
             return Counter()
-        return Counter(hashed for line in text(body).split("\n") if (hashed := line_hash(line)) is not None)
+        return Counter(hashed for line in decode_bytes(body).split("\n") if (hashed := line_hash(line)) is not None)
 
     def _commit_at(self, when: int) -> str | None:
         if self._times is None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from rekal.errors import GitError
 from rekal.git import Repo
+from rekal.git.objects import has_object, measure_objects, read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Session, Tombstone
 from rekal.store.tombstones import Forgotten
 from rekal.transport import leases, tree
@@ -73,7 +74,7 @@ def clear(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
     removed = packed = 0
     _drop_copies(repo, ref, tips)
     for tip in sorted(tips):
-        if repo.ask("cat-file", "-e", tip) is not None:
+        if has_object(repo, tip):
             done = _remove_objects(repo, tip)
             removed, packed = removed + done[0], packed + done[1]
     (run / _REPLACED).unlink()
@@ -83,7 +84,7 @@ def clear(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
 def _published(repo: Repo, tip: str) -> Iterator[Record]:
     reader = Reader()
     found = tree.readable(repo, tree.listing(repo, tip, None).segments)
-    for _, data in tree.contents(repo, dict(sorted(found.values()))):
+    for _, data in read_measured_objects(repo, dict(sorted(found.values()))):
         yield from reader.read(data)
 
 
@@ -156,7 +157,7 @@ def _remove_objects(repo: Repo, old: str) -> tuple[int, int]:
         if loose.exists():
             loose.unlink()
             removed += 1
-    return removed, len(tree.sizes(repo, listed)) if listed else 0
+    return removed, len(measure_objects(repo, listed))
 
 
 def replace_on(repo: Repo, run: Path, ref: OwnRef, remote: str, seconds: float) -> str:

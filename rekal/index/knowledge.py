@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 
 from rekal.errors import GitError
-from rekal.git import Repo, text, zsplit
+from rekal.git import Repo, split_at_nul
+from rekal.git.objects import read_objects
 from rekal.index import schema
 from rekal.index.bm25 import find_occurrences, score_kind, term_weights
 from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
@@ -99,7 +100,7 @@ def list_prose(repo: Repo, tree: str) -> list[ProseFile]:
     if not tree:
         return []
     files = []
-    for line in zsplit(repo.run_raw("ls-tree", "-r", "-l", "-z", "--full-tree", tree, timeout=60.0)):
+    for line in split_at_nul(repo.run_raw("ls-tree", "-r", "-l", "-z", "--full-tree", tree, timeout=60.0)):
         head, _, path = line.partition("\t")
         mode, _, blob, size = head.split()
         if mode.startswith("100") and is_prose(path) and int(size) <= _LARGEST_FILE:
@@ -123,7 +124,7 @@ def _add(con: Connection, repo: Repo, files: Sequence[ProseFile], scrub: Scrub) 
     writer = Writer(con)
     rows: list[tuple[object, ...]] = []
     for batch in _batches(files):
-        blobs = read_blobs(repo, {file.blob for file in batch})
+        blobs = read_objects(repo, sorted({file.blob for file in batch}))
         for file in batch:
             if file.blob in blobs:
                 found = cut_prose(file.path, _decoded(blobs[file.blob]))
@@ -157,21 +158,6 @@ def _decoded(data: bytes) -> str:
     if b"\0" in data or data.startswith(b"version https://git-lfs"):
         return ""
     return data.decode("utf-8-sig", "replace")
-
-
-def read_blobs(repo: Repo, names: set[str]) -> dict[str, bytes]:
-    """Contents by name, in one process; a partial clone's missing ones are left out, not fetched."""
-    wanted = "".join(f"{name}\n" for name in sorted(names)).encode()
-    data = repo.run_raw("cat-file", "--batch", stdin=wanted, timeout=60.0, env={"GIT_NO_LAZY_FETCH": "1"})
-    found: dict[str, bytes] = {}
-    at = 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        head, at = text(data[at:end]).split(), end + 1
-        if len(head) == 3:  # else "NAME missing"
-            found[head[0]] = data[at : at + int(head[2])]
-            at += int(head[2]) + 1
-    return found
 
 
 def search_knowledge(reader: IndexReader, terms: Sequence[str], limit: int = 3) -> list[FoundPassage]:

@@ -15,9 +15,17 @@ from enum import StrEnum
 
 import msgspec
 
-from rekal.git import Repo
+from rekal.git import Repo, join_lines
+from rekal.git.objects import find_present_commits
+from rekal.git.patches import (
+    compute_patch_id,
+    compute_patch_ids,
+    find_absorbed,
+    list_patch_ids,
+    read_branch_patch,
+    read_patches,
+)
 from rekal.model import Checkpoint
-from rekal.transport.squash import absorbed, changes, read_change
 
 RULE_VERSION = 2
 _SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
@@ -67,10 +75,6 @@ class Mainline(msgspec.Struct, frozen=True):
     tip: str
 
 
-def _commit_at(repo: Repo, name: str) -> str | None:
-    return repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-
-
 def find_mainline(
     repo: Repo, remote: str, configured: str | None = None, pushed: Mapping[str, str] | None = None
 ) -> Mainline | None:
@@ -85,9 +89,9 @@ def find_mainline(
     if not branch:
         return None
     ref = f"refs/heads/{branch}"
-    tip = _commit_at(repo, prefix + branch)
+    tip = repo.resolve_commit(prefix + branch)
     coming = (pushed or {}).get(ref)
-    if coming and _SHA.fullmatch(coming) and (_reaches(repo, coming, tip) if tip else _commit_at(repo, coming)):
+    if coming and _SHA.fullmatch(coming) and (_reaches(repo, coming, tip) if tip else repo.resolve_commit(coming)):
         tip = coming
     return Mainline(ref, tip) if tip else None
 
@@ -96,53 +100,18 @@ def _reaches(repo: Repo, tip: str, sha: str) -> bool:
     return repo.ask("merge-base", "--is-ancestor", sha, tip) is not None
 
 
-def _lines(values: Iterable[str]) -> bytes:
-    return "".join(f"{value}\n" for value in values).encode()
-
-
-def _present(repo: Repo, shas: Sequence[str]) -> set[str]:
-    out = repo.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(shas), timeout=_SECONDS)
-    return {line.split(" ")[0] for line in out.splitlines() if line.endswith(" commit")}
-
-
 def _only_in(repo: Repo, shas: Iterable[str], tip: str) -> set[str]:
     """Everything that ``shas`` reach and ``tip`` does not."""
-    return set(repo.run("rev-list", "--stdin", stdin=_lines([*shas, f"^{tip}"]), timeout=_SECONDS).split())
-
-
-def _patches(repo: Repo, shas: Iterable[str]) -> bytes:
-    return repo.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=_lines(shas), timeout=_SECONDS)
-
-
-def _patch_ids(repo: Repo, patches: bytes) -> dict[str, str]:
-    """Patch-id by commit, taken as :meth:`rekal.git.Repo.patch_id` takes it; merges and empty changes have none."""
-    out = repo.run("patch-id", "--stable", stdin=patches, timeout=_SECONDS)
-    return {sha: patch_id for patch_id, sha in (line.split() for line in out.splitlines())}
+    return set(repo.run("rev-list", "--stdin", stdin=join_lines([*shas, f"^{tip}"]), timeout=_SECONDS).split())
 
 
 def _mainline_patches(repo: Repo, tip: str, outside: Sequence[str]) -> bytes:
     """What the mainline did since all of ``outside`` left it."""
     base = repo.ask("merge-base", "--octopus", tip, *outside) if outside else None
     since = [f"^{base}"] if base else []
-    return _patches(
+    return read_patches(
         repo, repo.run("rev-list", "--no-merges", f"-n{_PATCHES}", tip, *since, "--", timeout=_SECONDS).split()
     )
-
-
-def _since_branching(repo: Repo, point: str, tip: str) -> bytes:
-    """All that ``point`` did since it left the mainline."""
-    base = repo.ask("merge-base", tip, point)
-    return b"" if base is None else repo.run_raw("diff-tree", "-p", base, point, timeout=_SECONDS)
-
-
-def _resolved(wholes: Mapping[str, bytes], patches: bytes) -> set[str]:
-    """Points of which one change of the mainline holds all that they did, line by line."""
-    read = ((point, read_change(whole)) for point, whole in wholes.items())
-    branches = {point: change for point, change in read if change}
-    if not branches:
-        return set()
-    there = changes(patches, {path for branch in branches.values() for path in branch})
-    return {point for point, branch in branches.items() if any(absorbed(branch, change) for change in there)}
 
 
 def _local_tips(repo: Repo) -> list[str]:
@@ -154,7 +123,7 @@ class _Gate:
 
     def __init__(self, repo: Repo, tip: str, checkpoints: Sequence[Checkpoint], said: Sequence[str]) -> None:
         shas = sorted({one.git_sha for one in checkpoints if _SHA.fullmatch(one.git_sha)})
-        self.present = _present(repo, shas)
+        self.present = find_present_commits(repo, shas)
         self._patch_of = {one.git_sha: one.patch_id for one in checkpoints if one.patch_id}
         self.outside = self.present & _only_in(repo, self.present, tip) if self.present else set()
         self._said = _only_in(repo, said, tip) if said else set()
@@ -166,19 +135,21 @@ class _Gate:
         if self.outside or gone:
             # A commit that is gone has no merge base: then the mainline is searched without a lower end.
             patches = _mainline_patches(repo, tip, [] if gone else sorted(self.outside))
-            self._ids = set(_patch_ids(repo, patches).values())
+            self._ids = set(list_patch_ids(repo, patches).values())
             missing = sorted(self.outside - self._patch_of.keys())
-            self._patch_of |= _patch_ids(repo, _patches(repo, missing)) if missing else {}
+            self._patch_of |= compute_patch_ids(repo, missing) if missing else {}
             self._prove(repo, tip, patches)
 
     def _prove(self, repo: Repo, tip: str, patches: bytes) -> None:
         if not self._ids or not self.outside:
             return
         points = self.outside | (_only_in(repo, tips, tip) & set(tips) if (tips := _local_tips(repo)) else set())
-        wholes = {point: whole for point in sorted(points) if (whole := _since_branching(repo, point, tip))}
-        self._squashed = {point for point, whole in wholes.items() if repo.patch_id_of(whole) in self._ids}
+        wholes = {
+            point: one.patch for point in sorted(points) if (one := read_branch_patch(repo, point, tip)) and one.patch
+        }
+        self._squashed = {point for point, whole in wholes.items() if compute_patch_id(repo, whole) in self._ids}
         rest = {point: whole for point, whole in wholes.items() if point not in self._squashed}
-        self._resolved = _resolved(rest, patches)
+        self._resolved = find_absorbed(rest, patches)
         proven = self._squashed | self._resolved
         self._below = _only_in(repo, proven, tip) if proven else set()
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from rekal.errors import GitError, RekalError
 from rekal.git import Repo
+from rekal.git.objects import read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Rewrite, Session
 from rekal.store import erase
 from rekal.store.import_batch import Batch, Imported
@@ -180,7 +181,7 @@ class _Arrival:
             if left >= 0:
                 names[oid], wanted[oid] = name, size
         self._left_out["segments past what one ref may cost"] = len(found) - len(names)
-        for oid, data in tree.contents(self._repo, wanted):
+        for oid, data in read_measured_objects(self._repo, wanted):
             if segment_name(data).startswith(names[oid]):
                 yield data
             else:

@@ -13,6 +13,7 @@ from itertools import islice
 import msgspec
 
 from rekal.git import Repo
+from rekal.git.objects import has_object, measure_objects, read_measured_objects
 from rekal.transport.refs import FORMAT
 from rekal.wire.limits import MAX_SEGMENT
 
@@ -21,7 +22,6 @@ MAX_COMMITS = 1 << 17  # of one ref, the newest
 MAX_FOLDER = 2 << 20  # bytes of one tree
 MAX_TREES = 32 << 20  # bytes of the trees that are read at one go
 MAX_TOP = 64 << 10  # bytes of the tree `segments` of layout 1
-_CHUNK = 32 << 20  # bytes that one git process hands over
 _SECONDS = 120.0
 
 _OLD, _OLD_FOLDER = b"segments", re.compile(rb"[0-9a-f]{2}")
@@ -50,43 +50,6 @@ class Listing(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def sizes(repo: Repo, oids: Sequence[str]) -> dict[str, tuple[str, int]]:
-    """Type and size of these objects; those that are not there are left out."""
-    asked = "".join(f"{oid}\n" for oid in oids).encode()
-    out = repo.run("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", stdin=asked, timeout=_SECONDS)
-    found = (line.split(" ") for line in out.splitlines())
-    return {row[0]: (row[1], int(row[2])) for row in found if len(row) == 3}
-
-
-def contents(repo: Repo, known: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-    """The bytes of these objects, whose sizes are known, in order and a few at a time."""
-    chunk: list[str] = []
-    weight = 0
-    for oid, size in known.items():
-        if chunk and weight + size > _CHUNK:
-            yield from _read(repo, chunk)
-            chunk, weight = [], 0
-        chunk.append(oid)
-        weight += size
-    if chunk:
-        yield from _read(repo, chunk)
-
-
-def _read(repo: Repo, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    asked = "".join(f"{oid}\n" for oid in oids).encode()
-    out = repo.run_raw("cat-file", "--batch=%(objectname) %(objectsize)", stdin=asked, timeout=_SECONDS)
-    at = 0
-    for _ in oids:
-        end = out.index(b"\n", at)
-        head = out[at:end].split(b" ")
-        at = end + 1
-        if head[1:] == [b"missing"]:
-            continue
-        size = int(head[1])
-        yield head[0].decode(), out[at : at + size]
-        at += size + 1
-
-
 def listing(repo: Repo, tip: str, before: str | None) -> Listing:
     """What ``tip`` adds to ``before``; everything when there is no ``before`` or git has it no more."""
     commits = _commits(repo, tip, before)
@@ -103,7 +66,7 @@ def listing(repo: Repo, tip: str, before: str | None) -> Listing:
 
 def _commits(repo: Repo, tip: str, before: str | None) -> dict[str, str]:
     """The commits that ``tip`` reaches and ``before`` does not, newest first, and the tree of each."""
-    known = before and repo.ask("cat-file", "-e", f"{before}^{{commit}}") is not None
+    known = before and has_object(repo, f"{before}^{{commit}}")
     since = [f"^{before}"] if known else []
     form = (f"-n{MAX_COMMITS + 1}", "--format=%H %T", "--no-show-signature")
     rows = repo.run("log", *form, tip, *since, "--", timeout=_SECONDS).split()
@@ -129,10 +92,10 @@ def _said_by(repo: Repo, tip: str) -> str | None:
 
 
 def _format(repo: Repo, blob: str) -> str | None:
-    kind, size = sizes(repo, [blob]).get(blob, ("", 0))
+    kind, size = measure_objects(repo, [blob]).get(blob, ("", 0))
     if kind != "blob" or size > MAX_FORMAT:
         return None
-    return next((data.decode("utf-8", "replace") for _, data in contents(repo, {blob: size})), None)
+    return next((data.decode("utf-8", "replace") for _, data in read_measured_objects(repo, {blob: size})), None)
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -176,18 +139,18 @@ def _tree(data: bytes, oid_bytes: int) -> Iterator[Entry]:
 
 def _trees(repo: Repo, oids: Sequence[str], limit: int) -> dict[str, list[Entry]]:
     """The entries of those of these trees that are within the limit, as many as take :data:`MAX_TREES` together."""
-    found = sizes(repo, oids) if oids else {}
+    found = measure_objects(repo, oids)
     good, left = dict[str, int](), MAX_TREES
     for oid, (kind, size) in found.items():
         if kind == "tree" and size <= min(limit, left):
             good[oid] = size
             left -= size
-    return {oid: list(_tree(data, len(oid) // 2)) for oid, data in contents(repo, good)}
+    return {oid: list(_tree(data, len(oid) // 2)) for oid, data in read_measured_objects(repo, good)}
 
 
 def readable(repo: Repo, segments: Mapping[str, str]) -> dict[str, tuple[str, int]]:
     """Object and size of those of these segments that are blobs within the size limit, by name."""
-    known = sizes(repo, list(segments.values())) if segments else {}
+    known = measure_objects(repo, list(segments.values()))
     return {
         name: (oid, known[oid][1])
         for name, oid in segments.items()

@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from rekal.errors import GitError, UsageError
-from rekal.git import Repo, text
+from rekal.git import Repo, decode_bytes
+from rekal.git.objects import read_objects
 
 IGNORE_REVS = ".git-blame-ignore-revs"
 _TIMEOUT = 300.0
@@ -95,15 +96,15 @@ def _unknown(repo: Repo, path: str, first: int | None, last: int | None) -> Blam
 def file_lines(repo: Repo, path: str) -> list[str] | None:
     """The lines of ``path`` as it is in the work tree (at HEAD when bare); None where there is no such file."""
     if repo.bare:
-        there = repo.ask("cat-file", "-e", f"HEAD:{path}") is not None
-        return split_lines(repo.run_raw("cat-file", "blob", f"HEAD:{path}")) if there else None
+        found = read_objects(repo, [f"HEAD:{path}"])
+        return next((split_lines(data) for data in found.values()), None)
     place = repo.worktree / PurePosixPath(path)
     return split_lines(place.read_bytes()) if place.is_file() else None
 
 
 def split_lines(data: bytes) -> list[str]:
     """Lines as git counts them: only a newline ends one."""
-    lines = text(data).split("\n")
+    lines = decode_bytes(data).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
@@ -112,7 +113,7 @@ def parse(data: bytes) -> Blame:
     lines: list[BlamedLine] = []
     facts: dict[str, dict[str, str]] = {}
     sha, was, number = "", 0, 0
-    for row in text(data).split("\n"):
+    for row in decode_bytes(data).split("\n"):
         if row.startswith("\t"):
             path = facts[sha].get("filename", "")
             lines.append(BlamedLine(number, row[1:], None if _is_null(sha) else sha, path, was))
@@ -146,30 +147,19 @@ def unquoted(name: str) -> str:
     if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
         return name
     raw = name[1:-1].encode("utf-8", "surrogateescape")
-    return text(_OCTAL.sub(lambda m: bytes([int(m[1], 8)]) if m[1].isdigit() else _ESCAPES.get(m[1], m[1]), raw))
+    return decode_bytes(
+        _OCTAL.sub(lambda m: bytes([int(m[1], 8)]) if m[1].isdigit() else _ESCAPES.get(m[1], m[1]), raw)
+    )
 
 
 def texts_then(repo: Repo, lines: Sequence[BlamedLine]) -> dict[int, str]:
     """By present number, each line's text as it was in the commit it came in by, where that differs from now."""
     wanted = sorted({(line.sha, line.path) for line in lines if line.sha and "\n" not in line.path})[:_BLOBS]
-    asked = "".join(f"{sha}:{path}\n" for sha, path in wanted).encode("utf-8", "surrogateescape")
-    blobs = _batch(repo.run_raw("cat-file", "--batch", stdin=asked, timeout=60.0), len(wanted)) if wanted else []
-    by_file = dict(zip(wanted, map(split_lines, blobs), strict=True))
+    blobs = read_objects(repo, [f"{sha}:{path}" for sha, path in wanted])
+    by_file = {name: split_lines(data) for name, data in blobs.items()}
     found = {}
     for line in lines:
-        then = by_file.get((line.sha, line.path), []) if line.sha else []
+        then = by_file.get(f"{line.sha}:{line.path}", [])
         if line.was <= len(then) and then[line.was - 1] != line.text:
             found[line.number] = then[line.was - 1]
     return found
-
-
-def _batch(data: bytes, count: int) -> list[bytes]:
-    """The bodies of ``git cat-file --batch``, empty for what is missing."""
-    bodies, at = [], 0
-    for _ in range(count):
-        end = data.index(b"\n", at)
-        head = data[at:end].split(b" ")
-        size = int(head[-1]) if len(head) == 3 and head[-1].isdigit() else -1
-        bodies.append(data[end + 1 : end + 1 + max(size, 0)])
-        at = end + 1 + (size + 1 if size >= 0 else 0)
-    return bodies

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from rekal.git import Repo
+from rekal.git.patches import compute_patch_ids
 from rekal.model import Evidence
 from rekal.store.database import Connection
 
@@ -59,7 +60,7 @@ def _recorded(con: Connection, shas: Sequence[str], from_: str, to: str) -> dict
 
 def _same_change(con: Connection, repo: Repo, shas: Sequence[str]) -> dict[str, list[Led]]:
     any_known = con.execute("SELECT 1 FROM checkpoints WHERE patch_id IS NOT NULL LIMIT 1").fetchone()
-    ours = repo.patch_ids(shas[:_PATCHES]) if any_known else {}
+    ours = compute_patch_ids(repo, shas[:_PATCHES]) if any_known else {}
     if not ours:
         return {}
     rows = con.execute(

@@ -86,7 +86,7 @@ def test_only_two_rooms_open_databases_and_only_one_runs_git(path: Path) -> None
     if room != "git":
         strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         calls = any(name == "subprocess" for name in imports(tree))
-        assert not (calls and "git" in strings), "only rekal/git.py runs git"
+        assert not (calls and "git" in strings), "only rekal/git runs git"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))

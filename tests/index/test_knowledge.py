@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.git import Repo, find_repo
+from rekal.git.objects import read_objects
 from rekal.index.build import update_index
 from rekal.index.freshness import head_tree
-from rekal.index.knowledge import FoundPassage, covers_tree, knowledge_part, read_blobs, search_knowledge
+from rekal.index.knowledge import FoundPassage, covers_tree, knowledge_part, search_knowledge
 from rekal.index.prose import LONGEST, ProsePassage, cut_prose, is_prose
 from rekal.index.reader import open_index
 from rekal.index.text import query_terms
@@ -235,13 +236,13 @@ def test_a_passage_is_found_by_the_headings_above_it(project: Project) -> None:
 
 
 def test_only_what_changed_is_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[set[str]] = []
+    read: list[list[str]] = []
 
-    def watched(repo: Repo, names: set[str]) -> dict[str, bytes]:
+    def watched(repo: Repo, names: list[str]) -> dict[str, bytes]:
         read.append(names)
-        return read_blobs(repo, names)
+        return read_objects(repo, names)
 
-    monkeypatch.setattr("rekal.index.knowledge.read_blobs", watched)
+    monkeypatch.setattr("rekal.index.knowledge.read_objects", watched)
     project.commit(**{"NOTES.txt": "Paint the fence blue.\n"})
     project.capture("later")
     project.update()

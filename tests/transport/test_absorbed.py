@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rekal.git import find_repo
+from rekal.git.patches import is_absorbed, read_change
 from rekal.transport.mainline import Mainline, Why, judge
-from rekal.transport.squash import absorbed, read_change
 from tests.conftest import git
 from tests.transport.test_merged import _at, _commit
 
@@ -122,5 +122,5 @@ def test_a_line_that_was_added_twice_is_wanted_twice() -> None:
 
     twice, once = read_change(change("+value = 1", "+value = 1")), read_change(change("+value = 1", "-old"))
     assert twice and once
-    assert absorbed(once, twice)
-    assert not absorbed(twice, once)
+    assert is_absorbed(once, twice)
+    assert not is_absorbed(twice, once)

@@ -8,6 +8,7 @@ import pytest
 
 from rekal import ids
 from rekal.git import Repo, find_repo
+from rekal.git.patches import compute_first_parent_patch_ids
 from rekal.model import Checkpoint
 from rekal.transport.mainline import Mainline, Why, find_mainline, judge
 from tests.conftest import git
@@ -103,7 +104,7 @@ def test_a_commit_that_is_gone_leaves_by_its_recorded_change_only(repo: Path) ->
     found = find_repo(repo)
     commit = found.commit(sha)
     assert commit is not None
-    patch_id = found.patch_ids_of([commit])[sha]
+    patch_id = compute_first_parent_patch_ids(found, [commit])[sha]
     git(repo, "checkout", "-q", "main")
     git(repo, "cherry-pick", "--no-commit", sha)
     git(repo, "commit", "-q", "-m", "again")

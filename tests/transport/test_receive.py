@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from rekal import ids
+from rekal.git import Repo
+from rekal.git.objects import read_measured_objects
 from rekal.model import LOCAL, Rewrite, SessionRange, Tombstone
 from rekal.store.ledger import open_ledger
 from rekal.transport.refs import publish
@@ -72,14 +75,13 @@ def test_only_what_is_new_is_read(mara: Clone, noor: Clone, monkeypatch: pytest.
     noor.receive()
     mara.publish(talk("mara", "new"))
     read: list[int] = []
-    contents = __import__("rekal.transport.tree", fromlist=["contents"]).contents
 
-    def counted(repo: object, known: dict[str, int]) -> object:
-        for oid, data in contents(repo, known):
+    def counted(repo: Repo, known: dict[str, int]) -> Iterator[tuple[str, bytes]]:
+        for oid, data in read_measured_objects(repo, known):
             read.extend([1] if data.startswith(b"RKL") else [])
             yield oid, data
 
-    monkeypatch.setattr("rekal.transport.tree.contents", counted)
+    monkeypatch.setattr("rekal.transport.receive.read_measured_objects", counted)
     assert noor.receive().imported.sessions == 1
     assert len(read) == 1
 

@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from rekal.git import Repo
+from rekal.git.objects import read_measured_objects
 from rekal.store.ledger import open_ledger
 from rekal.transport.import_queue import Budget
 from rekal.transport.receive import receive
@@ -61,13 +62,13 @@ def test_a_blob_over_the_limit_is_never_read(mara: Clone, noor: Clone, monkeypat
     from rekal.transport import tree
 
     read: list[int] = []
-    contents = tree.contents
 
     def noted(repo: Repo, known: dict[str, int]) -> Iterator[tuple[str, bytes]]:
         read.extend(known.values())
-        return contents(repo, known)
+        return read_measured_objects(repo, known)
 
-    monkeypatch.setattr(tree, "contents", noted)
+    monkeypatch.setattr("rekal.transport.receive.read_measured_objects", noted)
+    monkeypatch.setattr(tree, "read_measured_objects", noted)
     received = noor.receive()
     assert max(read) < MAX_SEGMENT
     assert received.imported.sessions == 1

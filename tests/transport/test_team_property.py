@@ -12,12 +12,13 @@ from rekal import ids
 from rekal.config import Transport
 from rekal.forget.forget import Place, Request, forget
 from rekal.forget.own_ref import replace_on
+from rekal.git.objects import read_measured_objects
 from rekal.model import Checkpoint, FileChange, Session, SessionRange
 from rekal.scrub import Rules, Scrubber
 from rekal.store.ledger import open_ledger
 from rekal.transport import push as pushing
 from rekal.transport.arrivals import BAD
-from rekal.transport.tree import contents, listing, readable
+from rekal.transport.tree import listing, readable
 from rekal.wire.segment import Reader
 from tests.conftest import git
 from tests.transport.team import Clone, at, bare, talk
@@ -174,7 +175,9 @@ def readable_at(member: Member, remote: Path, tip: str) -> str:
     repo = find_repo(remote)
     reader = Reader()
     blobs = readable(repo, listing(repo, tip, None).segments)
-    return "".join(repr(record) for _, data in contents(repo, dict(blobs.values())) for record in reader.read(data))
+    return "".join(
+        repr(record) for _, data in read_measured_objects(repo, dict(blobs.values())) for record in reader.read(data)
+    )
 
 
 def run(parent: Path, seed: int, steps: int) -> None:

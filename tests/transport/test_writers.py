@@ -8,9 +8,10 @@ import pytest
 
 from benchmarks.bench_writers import Writer, interleave, payload, size, team
 from rekal.git import find_repo
+from rekal.git.objects import read_measured_objects
 from rekal.store.ledger import open_ledger
 from rekal.transport.receive import receive
-from rekal.transport.tree import contents, listing, readable
+from rekal.transport.tree import listing, readable
 from rekal.wire.segment import decode
 from tests.conftest import git
 
@@ -38,7 +39,7 @@ def texts_at(remote: Path, ref: str) -> list[str]:
     """What all turns on a ref say."""
     repo = find_repo(remote)
     blobs = readable(repo, listing(repo, ref, None).segments)
-    records, report = decode(data for _, data in contents(repo, dict(blobs.values())))
+    records, report = decode(data for _, data in read_measured_objects(repo, dict(blobs.values())))
     assert report.skips == ()
     return sorted(turn.content for record in records for turn in getattr(record, "turns", ()))
 

@@ -105,6 +105,7 @@ def _texts(ledger: Ledger, sessions: Iterable[str]) -> list[str]:
 
 def _carried(app: App) -> tuple[list[str], int]:
     """All text in the segments of this clone's own refs, and how many segments do not open."""
+    from rekal.git.objects import read_objects
     from rekal.transport.refs import prefix
     from rekal.transport.tree import listing
     from rekal.wire.segment import decode
@@ -114,8 +115,8 @@ def _carried(app: App) -> tuple[list[str], int]:
     blobs = {name for tip in tips for name in listing(app.repo, tip, None).segments.values()}
     texts: list[str] = []
     unreadable = 0
-    for blob in sorted(blobs):
-        records, report = decode([app.repo.run_raw("cat-file", "blob", blob)])
+    for data in read_objects(app.repo, sorted(blobs), "blob").values():
+        records, report = decode([data])
         unreadable += bool(report.skips)
         texts.extend(text for record in records for text in strings(msgspec.to_builtins(record)))
     return texts, unreadable

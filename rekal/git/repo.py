@@ -1,16 +1,8 @@
-"""The only place that runs git.
-
-Every call has a clean environment, a timeout, no prompt and ``-z`` where it lists paths; bytes come in and are
-decoded once, here. Paths are decoded with ``surrogateescape`` so that any file name survives the round trip.
-"""
+"""A repository as seen from one of its work trees: where it is, whose it is, its commits and the files they change."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,85 +10,17 @@ from pathlib import Path
 import msgspec
 
 from rekal.errors import GitError, NoRepository
+from rekal.git.run import TIMEOUT, decode_bytes, join_lines, run_bytes, split_at_nul
 from rekal.model import Author, Change, FileChange
-
-TIMEOUT = 20.0
 
 ROOT_FILE = "rekal-root"
 """File in the common git directory that names the main work tree where git itself cannot tell."""
 
-# What git exports to hooks, `git rev-parse --local-env-vars` and the identity of the commit being made: with them set
-# a child git works on the wrong repository or index, or signs with the author of a cherry-picked commit.
-_KEEP = {
-    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ASKPASS",
-}  # fmt: skip
 _STATUS: dict[str, Change] = {"A": "A", "M": "M", "D": "D", "R": "R", "C": "A", "T": "M"}
 
 
-def clean_environment() -> dict[str, str]:
-    """The process's environment without what would point a child git elsewhere, and with every prompt off."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEEP}
-    # REKAL_INTERNAL keeps our own hooks from answering to git commands that we run ourselves.
-    env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C", GCM_INTERACTIVE="never")
-    return env
-
-
-def run_bytes(
-    args: Sequence[str],
-    cwd: Path,
-    *,
-    stdin: bytes | None = None,
-    timeout: float = TIMEOUT,
-    env: Mapping[str, str] | None = None,
-) -> subprocess.CompletedProcess[bytes]:
-    """Run ``git args`` in ``cwd`` and return what came of it, whatever its exit code."""
-    try:
-        process = subprocess.Popen(
-            ["git", *args],
-            cwd=cwd,
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=clean_environment() | dict(env or {}),
-            start_new_session=True,
-        )
-    except FileNotFoundError:
-        if not cwd.is_dir():
-            raise GitError(f"{cwd} is not a directory any more") from None
-        raise GitError("git was not found on PATH", "install git") from None
-    with process:
-        try:
-            out, err = process.communicate(stdin, timeout=timeout)
-        except BaseException as error:
-            _kill(process)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise GitError(f"git {args[0]} did not answer within {timeout:.1f} s") from None
-            raise
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End git with the helpers it started (ssh, a credential helper): they would keep our pipes open."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-def text(data: bytes) -> str:
-    """Decode what git printed."""
-    return data.decode("utf-8", "surrogateescape")
-
-
-def zsplit(data: bytes) -> list[str]:
-    """Split a NUL-separated list of paths."""
-    return [text(part) for part in data.split(b"\0") if part]
-
-
 class Commit(msgspec.Struct, frozen=True):
-    """What a checkpoint wants to know of a commit."""
+    """Facts of a commit that a checkpoint records."""
 
     sha: str
     tree: str
@@ -120,14 +44,14 @@ class Repo(msgspec.Struct, frozen=True):
 
     @property
     def store_dir(self) -> Path:
-        """Where ``.rekal`` is, whether it exists or not."""
+        """Path of ``.rekal``, also when there is none yet."""
         return self.root / ".rekal"
 
     def run(
         self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT, env: Mapping[str, str] | None = None
     ) -> str:
         """Run git here; its output as text. Raises :class:`GitError` with git's own first line when it refuses."""
-        return text(self.run_raw(*args, stdin=stdin, timeout=timeout, env=env))
+        return decode_bytes(self.run_raw(*args, stdin=stdin, timeout=timeout, env=env))
 
     def run_raw(
         self, *args: str, stdin: bytes | None = None, timeout: float = TIMEOUT, env: Mapping[str, str] | None = None
@@ -135,19 +59,23 @@ class Repo(msgspec.Struct, frozen=True):
         """Like :meth:`run`, bytes out."""
         done = run_bytes(args, self.worktree, stdin=stdin, timeout=timeout, env=env)
         if done.returncode != 0:
-            said = text(done.stderr).strip().splitlines()
+            said = decode_bytes(done.stderr).strip().splitlines()
             raise GitError(f"git {args[0]} failed: {said[0] if said else f'exit {done.returncode}'}")
         return done.stdout
 
     def ask(self, *args: str, timeout: float = TIMEOUT) -> str | None:
         """Run git here; its stripped output, or None when it exits non-zero (no such ref, no such key)."""
         done = run_bytes(args, self.worktree, timeout=timeout)
-        return text(done.stdout).strip() if done.returncode == 0 else None
+        return decode_bytes(done.stdout).strip() if done.returncode == 0 else None
 
     def quiet_environment(self) -> dict[str, str]:
-        """What keeps git from asking anybody anything when it talks to a remote; the user's own ssh is kept."""
+        """Return variables that keep git from asking anybody anything at a remote; the user's own ssh is kept."""
         ssh = os.environ.get("GIT_SSH_COMMAND") or self.ask("config", "--get", "core.sshCommand") or "ssh"
         return {"GIT_ASKPASS": "true", "SSH_ASKPASS": "true", "GIT_SSH_COMMAND": f"{ssh} -o BatchMode=yes"}
+
+    def resolve_commit(self, name: str) -> str | None:
+        """Return the full name of the commit that ``name`` stands for; None when there is none."""
+        return self.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def head(self) -> str | None:
         """The commit HEAD names; None before the first commit."""
@@ -158,7 +86,10 @@ class Repo(msgspec.Struct, frozen=True):
         return self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
 
     def author(self) -> Author:
-        """Whose captures these are, by the last of several values. Unset, it is git's own guess, else ``unknown``."""
+        """Return the person whose captures these are: the last ``user.email`` and ``user.name`` that git reads.
+
+        Unset, it is git's own guess, else ``unknown@localhost``.
+        """
         listed = self.ask("config", "-z", "--get-regexp", r"^user\.(name|email)$") or ""
         values = dict(entry.split("\n", 1) for entry in listed.split("\0") if "\n" in entry)
         email, name = values.get("user.email", "").strip(), values.get("user.name", "").strip()
@@ -183,7 +114,8 @@ class Repo(msgspec.Struct, frozen=True):
         return Path(self.run("rev-parse", "--path-format=absolute", "--git-path", "hooks").rstrip("\n"))
 
     def rebasing(self) -> bool:
-        """Whether a rebase is under way in this work tree (GIT_REFLOG_ACTION is empty in post-commit: no help)."""
+        """True while a rebase is under way in this work tree."""
+        # GIT_REFLOG_ACTION would tell, but it is empty in post-commit.
         return (self.git_dir / "rebase-merge").is_dir() or (self.git_dir / "rebase-apply").is_dir()
 
     def commit(self, rev: str) -> Commit | None:
@@ -191,38 +123,20 @@ class Repo(msgspec.Struct, frozen=True):
         out = self.ask("log", "-1", "--format=%H%x00%T%x00%P%x00%ae%x00%ct%x00%s", "--no-show-signature", rev, "--")
         if not out:
             return None
-        return _commit(out.split("\0", 5))
+        return _read_commit(out.split("\0", 5))
 
     def commits(self, shas: Iterable[str]) -> list[Commit]:
         """Facts of many commits by full name, in one process; those that are not there are left out."""
-        names = "".join(f"{sha}\n" for sha in shas).encode()
         chosen = ("--no-walk=unsorted", "--ignore-missing", "--no-show-signature", "--stdin")
-        out = self.run("log", "-z", "--format=%H%n%T%n%P%n%ae%n%ct%n%s", *chosen, stdin=names, timeout=60.0)
-        return [_commit(entry.split("\n", 5)) for entry in out.split("\0") if entry]
+        out = self.run("log", "-z", "--format=%H%n%T%n%P%n%ae%n%ct%n%s", *chosen, stdin=join_lines(shas), timeout=60.0)
+        return [_read_commit(entry.split("\n", 5)) for entry in out.split("\0") if entry]
 
     def changes(self, commits: Iterable[Commit]) -> dict[str, tuple[FileChange, ...]]:
         """Paths that commits changed, by commit, renames followed; a merge against its first parent."""
         how = ("-r", "-z", "-M", "--name-status", "--root")
-        return parse_changes(self.run_raw("diff-tree", "--stdin", *how, stdin=_with_parents(commits), timeout=60.0))
-
-    def patch_ids_of(self, commits: Iterable[Commit]) -> dict[str, str]:
-        """The stable patch-ids of commits, a merge's against its first parent; empty changes have none."""
-        patches = self.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=_with_parents(commits), timeout=60.0)
-        return self._patch_ids(patches)
-
-    def patch_id_of(self, patch: bytes) -> str | None:
-        """The stable patch-id of a patch text."""
-        out = self.run("patch-id", "--stable", stdin=patch, timeout=60.0).split()
-        return out[0] if out else None
-
-    def patch_ids(self, shas: Iterable[str]) -> dict[str, str]:
-        """The stable patch-ids of many commits by name, in two processes; merges and empty changes have none."""
-        names = "".join(f"{sha}\n" for sha in shas).encode()
-        return self._patch_ids(self.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=names, timeout=60.0))
-
-    def _patch_ids(self, patches: bytes) -> dict[str, str]:
-        out = self.run("patch-id", "--stable", stdin=patches, timeout=60.0)
-        return {sha: patch for patch, sha in (line.split() for line in out.splitlines())}
+        return parse_changes(
+            self.run_raw("diff-tree", "--stdin", *how, stdin=with_first_parents(commits), timeout=60.0)
+        )
 
     def commits_since(self, since: datetime, limit: int = 5000) -> list[str]:
         """Commits reachable from any branch, committed after ``since``, oldest first."""
@@ -231,14 +145,14 @@ class Repo(msgspec.Struct, frozen=True):
         return list(reversed((out or "").split()))
 
 
-def _commit(fields: Sequence[str]) -> Commit:
+def _read_commit(fields: Sequence[str]) -> Commit:
     sha, tree, parents, email, when, subject = fields
     return Commit(sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject)
 
 
-def _with_parents(commits: Iterable[Commit]) -> bytes:
-    """Commits for ``diff-tree --stdin``, each with the parent it is compared with."""
-    return "".join(f"{' '.join((commit.sha, *commit.parents[:1]))}\n" for commit in commits).encode()
+def with_first_parents(commits: Iterable[Commit]) -> bytes:
+    """Write commits for ``diff-tree --stdin``, each with the parent it is compared with."""
+    return join_lines(" ".join((commit.sha, *commit.parents[:1])) for commit in commits)
 
 
 def parse_changes(data: bytes) -> dict[str, tuple[FileChange, ...]]:
@@ -248,14 +162,14 @@ def parse_changes(data: bytes) -> dict[str, tuple[FileChange, ...]]:
     """
     found: dict[str, list[FileChange]] = {}
     here: list[FileChange] = []
-    parts = iter(zsplit(data))
+    parts = iter(split_at_nul(data))
     for part in parts:
-        if len(part) >= 40:
+        if len(part) >= 40:  # no status letter is as long as a commit's name
             here = found.setdefault(part, [])
             continue
         change = _STATUS.get(part[:1], "M")
         path = next(parts, "")
-        if part[0] in "RC":
+        if part[0] in "RC":  # a letter and a likeness in per cent, then the old path and the new one
             here.append(FileChange(next(parts, ""), change, path if change == "R" else None))
         else:
             here.append(FileChange(path, change))
@@ -263,14 +177,12 @@ def parse_changes(data: bytes) -> dict[str, tuple[FileChange, ...]]:
 
 
 def find_repo(cwd: Path) -> Repo:
-    """The repository around ``cwd``. Raises :class:`NoRepository`.
-
-    Asks git rather than joining paths: ``.git`` may be a file (linked work tree, submodule), a link, or elsewhere.
-    """
+    """Return the repository around ``cwd``. Raises :class:`NoRepository`."""
+    # Asked of git, not joined from paths: .git may be a file (linked work tree, submodule), a link, or elsewhere.
     flags = ("--is-bare-repository", "--is-inside-work-tree", "--path-format=absolute", "--git-dir", "--git-common-dir")
     # Without a work tree git refuses the last question, having answered the others.
     done = run_bytes(("rev-parse", *flags, "--show-toplevel"), cwd)
-    answers = text(done.stdout).removesuffix("\n").split("\n", 4)
+    answers = decode_bytes(done.stdout).removesuffix("\n").split("\n", 4)
     if len(answers) < 4:
         if b"dubious ownership" in done.stderr:
             raise NoRepository("git does not trust this repository's owner", "see safe.directory in `git help config`")
@@ -287,7 +199,7 @@ def find_repo(cwd: Path) -> Repo:
 
 
 def _linked(here: Repo) -> Repo:
-    """A linked work tree: its main work tree is the first that git lists, which may be a bare repository."""
+    """Return ``here`` with the root of its main work tree, the first that git lists, which may be a bare repository."""
     out = here.run("worktree", "list", "--porcelain", "-z")
     first = out.split("\0\0", 1)[0].split("\0")
     root = Path(first[0].removeprefix("worktree "))

@@ -1,0 +1,16 @@
+"""The only room that runs git."""
+
+from rekal.git.repo import ROOT_FILE, Commit, Repo, find_repo
+from rekal.git.run import clean_environment, decode_bytes, join_lines, run_bytes, split_at_nul
+
+__all__ = [
+    "ROOT_FILE",
+    "Commit",
+    "Repo",
+    "clean_environment",
+    "decode_bytes",
+    "find_repo",
+    "join_lines",
+    "run_bytes",
+    "split_at_nul",
+]

@@ -1,0 +1,96 @@
+"""The one function that starts git, and the bytes that go in and come out.
+
+Every call has a clean environment, a timeout and no prompt; paths are decoded with ``surrogateescape`` so that any file
+name survives the round trip.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rekal.errors import GitError
+
+TIMEOUT = 20.0
+
+# What git exports to hooks, `git rev-parse --local-env-vars` and the identity of the commit being made: with them set
+# a child git works on the wrong repository or index, or signs with the author of a cherry-picked commit.
+_KEEP = {
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ASKPASS",
+}  # fmt: skip
+
+
+def clean_environment() -> dict[str, str]:
+    """The process's environment without what would point a child git elsewhere, and with every prompt off."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEEP}
+    # REKAL_INTERNAL keeps our own hooks from answering to git commands that we run ourselves.
+    env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C", GCM_INTERACTIVE="never")
+    return env
+
+
+def run_bytes(
+    args: Sequence[str],
+    cwd: Path,
+    *,
+    stdin: bytes | None = None,
+    timeout: float = TIMEOUT,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run ``git args`` in ``cwd`` and return its output and exit code, whatever that is.
+
+    ``timeout`` is in seconds. Raises :class:`GitError` when git is missing or did not answer in time.
+    """
+    try:
+        process = subprocess.Popen(
+            ["git", *args],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=clean_environment() | dict(env or {}),
+            start_new_session=True,  # a group of its own, so that its helpers can be ended with it
+        )
+    except FileNotFoundError:
+        # The same error stands for a missing program and for a missing directory.
+        if not cwd.is_dir():
+            raise GitError(f"{cwd} is not a directory any more") from None
+        raise GitError("git was not found on PATH", "install git") from None
+    with process:
+        try:
+            out, err = process.communicate(stdin, timeout=timeout)
+        except BaseException as error:  # also Ctrl-C: no git process stays behind
+            _kill(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise GitError(f"git {args[0]} did not answer within {timeout:.1f} s") from None
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End git with the helpers it started (ssh, a credential helper): they would keep our pipes open."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()  # collects the exit code and closes the pipes
+
+
+def decode_bytes(data: bytes) -> str:
+    """Decode what git printed."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def split_at_nul(data: bytes) -> list[str]:
+    """Split a NUL-separated list of paths."""
+    return [decode_bytes(part) for part in data.split(b"\0") if part]
+
+
+def join_lines(values: Iterable[str]) -> bytes:
+    """Write ``values`` a line each, as git reads names from its standard input."""
+    return "".join(f"{value}\n" for value in values).encode("utf-8", "surrogateescape")
