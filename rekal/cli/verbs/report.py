@@ -114,8 +114,9 @@ def _carried(app: App) -> tuple[list[str], int]:
     tips = (app.repo.ask("for-each-ref", "--format=%(objectname)", own) or "").split()
     blobs = {name for tip in tips for name in listing(app.repo, tip, None).segments.values()}
     texts: list[str] = []
-    unreadable = 0
-    for data in read_objects(app.repo, sorted(blobs), "blob").values():
+    found = read_objects(app.repo, sorted(blobs), "blob")
+    unreadable = len(blobs) - len(found)
+    for data in found.values():
         records, report = decode([data])
         unreadable += bool(report.skips)
         texts.extend(text for record in records for text in strings(msgspec.to_builtins(record)))
