@@ -11,7 +11,7 @@ import msgspec
 from rekal.capture.link import CommitFacts
 from rekal.capture.read_sources import Job
 from rekal.git import Commit, Repo
-from rekal.git.patches import compute_first_parent_patch_ids
+from rekal.git.patch_ids import compute_first_parent_patch_ids
 from rekal.model import FileChange
 
 if TYPE_CHECKING:  # a capture that finds nothing new does not load the scrubber

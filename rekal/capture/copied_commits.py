@@ -14,7 +14,7 @@ import msgspec
 
 from rekal.git import Repo, join_lines, split_at_nul
 from rekal.git.objects import find_present_commits, has_object
-from rekal.git.patches import compute_patch_id, compute_patch_ids, read_branch_patch
+from rekal.git.patch_ids import compute_patch_id, compute_patch_ids, read_branch_patch
 from rekal.model import Rewrite
 from rekal.store.database import Connection
 

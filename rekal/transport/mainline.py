@@ -17,7 +17,7 @@ import msgspec
 
 from rekal.git import Repo, join_lines
 from rekal.git.objects import find_present_commits
-from rekal.git.patches import (
+from rekal.git.patch_ids import (
     compute_patch_id,
     compute_patch_ids,
     find_absorbed,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from rekal.git import Repo
-from rekal.git.patches import compute_patch_ids
+from rekal.git.patch_ids import compute_patch_ids
 from rekal.model import Evidence
 from rekal.store.database import Connection
 

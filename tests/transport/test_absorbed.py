@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rekal.git import find_repo
-from rekal.git.patches import is_absorbed, read_change
+from rekal.git.patch_ids import is_absorbed, read_change
 from rekal.transport.mainline import Mainline, Why, judge
 from tests.conftest import git
 from tests.transport.test_merged import _at, _commit

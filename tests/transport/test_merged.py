@@ -8,7 +8,7 @@ import pytest
 
 from rekal import ids
 from rekal.git import Repo, find_repo
-from rekal.git.patches import compute_first_parent_patch_ids
+from rekal.git.patch_ids import compute_first_parent_patch_ids
 from rekal.model import Checkpoint
 from rekal.transport.mainline import Mainline, Why, find_mainline, judge
 from tests.conftest import git
