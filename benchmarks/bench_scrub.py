@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rekal.scrub import Rules, Scrubber, report
+from rekal.scrub import Rules, Scrubber, count_secrets
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -49,7 +49,7 @@ def measure(name: str, texts: list[str]) -> None:
     for text in texts:
         scrubber.text(text)
     taken = time.process_time() - began
-    share = report(scrubber, texts).share
+    share = count_secrets(scrubber, texts).share
     print(f"{name}: {len(texts)} strings, {size:.1f} MB, {size / taken:.1f} MB/s, {share:.4%} of words redacted")
 
 

@@ -25,6 +25,7 @@ from rekal.errors import SourceError
 from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRange
 from rekal.scrub.rules import Rules
 from rekal.scrub.scrubber import Scrubber
+from rekal.scrub.sessions import scrub_session
 from rekal.wire.limits import Report, Tally
 from rekal.wire.segment import Record, decode, encode
 from rekal.wire.session_parts import SessionPart
@@ -50,7 +51,7 @@ def sessions(directory: Path) -> Iterator[tuple[int, Session]]:
         for transcript in parsed.transcripts:
             roots = [Path(cwd) for cwd in transcript.cwds[:1]]
             local = localise(transcript, roots, Exclude()) if roots else transcript
-            yield size, scrubber.session(local, AUTHOR)
+            yield size, scrub_session(scrubber, local, AUTHOR)
             size = 0
 
 

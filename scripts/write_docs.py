@@ -42,7 +42,7 @@ from rekal.index.build import Indexed
 from rekal.memory.graph import Graph
 from rekal.memory.state import MemoryLink
 from rekal.recall.answer import Answer
-from rekal.scrub import Report
+from rekal.scrub import ScrubReport
 from rekal.why.why import WhyAnswer
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -78,7 +78,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "sync": ReceivedAnswer,
     "receive": ReceivedAnswer,
     "forget": ForgetAnswer,
-    "scrub": Report,
+    "scrub": ScrubReport,
     "config": ConfigAnswer,
     "clean": CleanAnswer,
 }

@@ -154,7 +154,9 @@ def _head(path: Path) -> bytes:
 
 
 def _scrubbed(job: Job, transcript: Transcript) -> Session:
-    return job.scrubber.session(localise(transcript, job.where.roots, job.exclude), job.author)
+    from rekal.scrub import scrub_session  # loaded only when there is something to scrub, see Job
+
+    return scrub_session(job.scrubber, localise(transcript, job.where.roots, job.exclude), job.author)
 
 
 def _state(

@@ -1,4 +1,4 @@
-"""Traces of what is to be forgotten outside the databases: events that wait, logs, reports of errors."""
+"""Mentions of forgotten text outside the databases: events that wait, logs, reports of errors."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from rekal.forget.targets import Match
+from rekal.store.forget_targets import Match
 from rekal.store.layout import Layout
 
 _LOGS = ("*.log", "*.log.*", "*.err", "*.md")
 
 
-def clear(layout: Layout, mention: Match) -> int:
-    """Remove waiting events and lines of logs that ``mention`` what is to be forgotten; how many went."""
-    events = [path for path in layout.spool.rglob("*") if path.is_file() and any(map(mention, _strings(path)))]
+def remove_mentions(layout: Layout, mention: Match) -> int:
+    """Remove waiting events and lines of logs for which ``mention`` is true; return how many went."""
+    events = [path for path in layout.spool.rglob("*") if path.is_file() and any(map(mention, _texts_of_file(path)))]
     for path in events:
         path.unlink(missing_ok=True)
     logs = [path for pattern in _LOGS for path in layout.run.glob(pattern) if path.is_file()]
     return len(events) + sum(_without_lines(path, mention) for path in logs)
 
 
-def _strings(path: Path) -> Iterator[str]:
+def _texts_of_file(path: Path) -> Iterator[str]:
     """The texts in a file of the spool: as they are written, and as JSON means them."""
     raw = path.read_text(encoding="utf-8", errors="replace")
-    yield raw
+    yield raw  # a broken line still has its words
     for line in raw.splitlines():
         try:
             yield from _flat(json.loads(line))

@@ -30,7 +30,7 @@ _SECONDS = 60.0
 
 
 class Unpublished(msgspec.Struct, frozen=True):
-    """What became of our ref. ``remotes`` have the old one still; ``packed`` objects of it are out of our reach."""
+    """Result for our ref. ``remotes`` still have the old one; ``packed`` objects of it are out of our reach."""
 
     changed: bool = False
     remotes: tuple[str, ...] = ()
@@ -38,13 +38,13 @@ class Unpublished(msgspec.Struct, frozen=True):
     packed: int = 0
 
 
-def holds(repo: Repo, ref: OwnRef, gone: Forgotten) -> bool:
-    """Whether our ref has anything of what was forgotten."""
+def ref_holds(repo: Repo, ref: OwnRef, gone: Forgotten) -> bool:
+    """True if our ref has anything that was forgotten."""
     tip = tip_of(repo, ref.name)
-    return tip is not None and any(without(record, gone) != record for record in _published(repo, tip))
+    return tip is not None and any(strip_record(record, gone) != record for record in _published(repo, tip))
 
 
-def unpublish(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: Sequence[Tombstone]) -> Unpublished:
+def unpublish_ref(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: Sequence[Tombstone]) -> Unpublished:
     """Make our ref anew without what was forgotten, tombstones included. Sends nothing: that is a push's business.
 
     Raises :class:`GitError`; the ref is then as it was.
@@ -52,20 +52,21 @@ def unpublish(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: Seque
     tip = tip_of(repo, ref.name)
     if tip is None:
         return Unpublished()
-    kept = [left for record in _published(repo, tip) if (left := without(record, gone)) is not None]
+    kept = [left for record in _published(repo, tip) if (left := strip_record(record, gone)) is not None]
     known = {record.target for record in kept if isinstance(record, Tombstone)}
     fresh = [stone for stone in stones if stone.target not in known]
     remotes = _pushed_to(repo, ref)
+    # Before the new ref exists: cut short here, a push still knows what it may replace.
     for remote, there in remotes.items():
         leases.note(run, remote, there)
     with (run / _REPLACED).open("a", encoding="ascii") as noted:
         noted.write(f"{tip}\n")
     publish(repo, ref, list(encode([*fresh, *kept])), root=True)
-    removed, packed = clear(repo, run, ref)
+    removed, packed = drop_replaced_tips(repo, run, ref)
     return Unpublished(True, tuple(remotes), removed, packed)
 
 
-def clear(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
+def drop_replaced_tips(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
     """Remove what is left of the tips that were replaced: how many objects went, how many lie in packs."""
     try:
         tips = set((run / _REPLACED).read_text(encoding="ascii").split()) - {tip_of(repo, ref.name)}
@@ -88,12 +89,12 @@ def _published(repo: Repo, tip: str) -> Iterator[Record]:
         yield from reader.read(data)
 
 
-def without(record: Record, gone: Forgotten) -> Record | None:
+def strip_record(record: Record, gone: Forgotten) -> Record | None:
     """A record without what was forgotten; None when nothing is left."""
     if isinstance(record, Session):
         return None if record.id in gone else gone.without_words(record)
     if isinstance(record, SessionPart):
-        return _part(record, gone)
+        return _strip_part(record, gone)
     if isinstance(record, Checkpoint):
         return gone.left_of(record)
     if isinstance(record, MemoryEvent):
@@ -101,11 +102,12 @@ def without(record: Record, gone: Forgotten) -> Record | None:
     return record
 
 
-def _part(part: SessionPart, gone: Forgotten) -> SessionPart | None:
+def _strip_part(part: SessionPart, gone: Forgotten) -> SessionPart | None:
     if part.session_id in gone:
         return None
     turns = tuple(turn for turn in part.turns if not gone.turn(turn))
     calls = tuple(call for call in part.tool_calls if not gone.call(call))
+    # An edit belongs to its call and cannot stay without it.
     lost = {call.seq for call in part.tool_calls}.difference(call.seq for call in calls)
     edits = tuple(e for e in part.edits if e.tool_call_seq not in lost and not gone.content(e.path))
     return replace(part, turns=turns, tool_calls=calls, edits=edits) if turns or calls or edits else None
@@ -114,7 +116,7 @@ def _part(part: SessionPart, gone: Forgotten) -> SessionPart | None:
 def _pushed_to(repo: Repo, ref: OwnRef) -> dict[str, str]:
     """The remotes that have our ref, and the tip each has: as a fetch last saw it, or as we sent it since."""
     out = repo.run("for-each-ref", "--format=%(refname) %(objectname)", TRACKING, _PUSHED)
-    below = {TRACKING: _own(ref), _PUSHED: "/" + ref.name.removeprefix("refs/")}
+    below = {TRACKING: _ref_end(ref), _PUSHED: "/" + ref.name.removeprefix("refs/")}
     found: dict[str, str] = {}
     for prefix, end in below.items():
         rows = (line.split(" ") for line in out.splitlines() if line.startswith(prefix))
@@ -122,7 +124,7 @@ def _pushed_to(repo: Repo, ref: OwnRef) -> dict[str, str]:
     return found
 
 
-def _own(ref: OwnRef) -> str:
+def _ref_end(ref: OwnRef) -> str:
     return "/" + "/".join(ref.name.split("/")[-2:])
 
 
@@ -130,7 +132,7 @@ def _drop_copies(repo: Repo, ref: OwnRef, tips: set[str]) -> None:
     """Refs that name an old tip: what we noted when pushing, and our own ref as a fetch brought it back."""
     out = repo.run("for-each-ref", "--format=%(refname) %(objectname)", TRACKING, _PUSHED)
     rows = [line.split(" ") for line in out.splitlines()]
-    names = [name for name, tip in rows if tip in tips and name.endswith(_own(ref))]
+    names = [name for name, tip in rows if tip in tips and name.endswith(_ref_end(ref))]
     if names:
         repo.run("update-ref", "--stdin", stdin="".join(f"delete {name}\n" for name in names).encode())
     if repo.ask("reflog", "exists", ref.name) is not None:
@@ -160,7 +162,7 @@ def _remove_objects(repo: Repo, old: str) -> tuple[int, int]:
     return removed, len(measure_objects(repo, listed))
 
 
-def replace_on(repo: Repo, run: Path, ref: OwnRef, remote: str, seconds: float) -> str:
+def replace_on_remote(repo: Repo, run: Path, ref: OwnRef, remote: str, seconds: float) -> str:
     """Have a remote take the new ref in place of the old one; what was in the way, empty when nothing was."""
     options = ("--quiet", "--no-verify", "--recurse-submodules=no", *leases.options(run, remote, ref))
     arguments = ("push", *options, remote, f"{ref.name}:{ref.name}")

@@ -1,4 +1,4 @@
-"""Home directories: the user's own becomes ``~``, anybody else's keeps its place under a pseudonym.
+"""Home directories: the user's own becomes ``~``, anybody else's keeps its place under a name_pseudonym.
 
 Covers Linux, macOS (also under ``/private``), Windows with any number of escaped backslashes or with forward slashes,
 Git Bash, WSL, percent-encoded URIs, and the form in which an agent writes a directory as one name
@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from rekal.scrub.people import pseudonym
+from rekal.scrub.people import name_pseudonym
 from rekal.scrub.regex import Regex
 from rekal.scrub.rules import Rules
-from rekal.scrub.secrets.placeholder import words
+from rekal.scrub.secrets.placeholder import word_set
 
 _SLASH = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])"
 _NAME = r"""[^\\/\s"'`:;,<>|?*()\[\]{}&=#%$@~!]{1,64}"""
@@ -36,7 +36,7 @@ _IN_PATH = Regex(
 _PSEUDONYM = Regex(r"user-[0-9a-f]{6}")
 
 # Accounts of machines, shared folders, and what documentation writes.
-_NOBODY = words("""
+_NOBODY = word_set("""
     shared public default all defaultuser0 runner runneradmin vsts ubuntu debian vagrant ec2-user
     node app coder codespace vscode gitpod git root user users username you me someone name youruser
     yourname your-name your_user your-username foo bar alice bob linuxbrew admin administrator guest
@@ -81,7 +81,7 @@ class Homes:
                     edits.append(edit)
         for listed in self._unusual:
             edits.extend(listed.edits(text, low))
-        return _applied(text, sorted(edits)) if edits else text
+        return _apply_edits(text, sorted(edits)) if edits else text
 
     def _path(self, text: str, at: int) -> tuple[int, int, str] | None:
         match = _PATH.match(text, at)
@@ -104,10 +104,10 @@ class Homes:
         return None if inside and not own else (begin, end, replacement)
 
     def _of_name(self, name: str) -> tuple[bool, str]:
-        """Whether ``name`` is the user's own, and what to write for it, nothing when it may stay."""
+        """Return (is the user's own, replacement) for ``name``; the replacement is empty when the name may stay."""
         own = name.casefold() in self._own
         stays = not name or name.casefold() in _NOBODY or _PSEUDONYM.fullmatch(name)
-        return own, "" if stays and not own else f"user-{pseudonym(self._salt, name)}"
+        return own, "" if stays and not own else f"user-{name_pseudonym(self._salt, name)}"
 
     def _dashed_path(self, text: str, at: int) -> tuple[int, int, str] | None:
         match = _DASHED.match(text, at)
@@ -124,11 +124,11 @@ class Homes:
         first, dash, _ = name.partition("-")
         if not dash or len(first) < 2 or first.casefold() in _NOBODY or _PSEUDONYM.match(name):
             return None
-        return match.start("name"), match.start("name") + len(first), f"user-{pseudonym(self._salt, first)}"
+        return match.start("name"), match.start("name") + len(first), f"user-{name_pseudonym(self._salt, first)}"
 
 
 def _beginning(text: str, at: int) -> tuple[int, bool]:
-    """Where the home whose "home" or "users" is at ``at`` begins, ``at`` for nowhere, and whether a path holds it."""
+    """Return (start, in a path) of the home whose "home" or "users" is at ``at``; (``at``, False) for none."""
     if text[at - 1] == "/" and (at == 1 or text[at - 2] in _BORDERS):
         return at - 1, False
     before = _BEFORE.search(text[max(0, at - _LOOK_BACK) : at])
@@ -164,7 +164,7 @@ class _Listed:
         return out
 
 
-def _applied(text: str, edits: list[tuple[int, int, str]]) -> str:
+def _apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
     pieces: list[str] = []
     done = 0
     for start, end, replacement in edits:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Span
-from rekal.scrub.secrets.placeholder import words
+from rekal.scrub.secrets.placeholder import word_set
 
 _BESIDE = Regex(r"[A-Za-z0-9._%+\-]@[A-Za-z0-9]")
 _LOCAL = Regex(r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}\Z")
@@ -27,7 +27,7 @@ _NOWHERE = Regex(
     re.IGNORECASE,
 )
 # ``icon@2x.png``, ``pkg@main.js``: what follows the @ is a file, not a domain.
-_FILE_ENDINGS = words("""
+_FILE_ENDINGS = word_set("""
     png jpg jpeg gif svg webp ico js ts jsx tsx mjs cjs css scss less py rb go rs java kt c h cpp
     hpp cs php sh md txt json yml yaml toml xml html htm lock log map vue service timer socket
     target mount
@@ -37,8 +37,8 @@ _PRIVATE = Regex(r"(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|192\.
 _WELL_KNOWN = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "255.255.255.255"))
 
 
-def emails(text: str) -> Iterator[Span]:
-    """The addresses of people: not those of robots, remotes (``git@host``) or examples."""
+def find_emails(text: str) -> Iterator[Span]:
+    """Yield the addresses of people: not those of robots, remotes (``git@host``) or examples."""
     at = text.find("@")
     while at >= 0:
         beside = text[max(0, at - 1) : at + 2]
@@ -58,7 +58,7 @@ def emails(text: str) -> Iterator[Span]:
         at = text.find("@", at + 1)
 
 
-def public_ips(text: str) -> Iterator[Span]:
+def find_public_ips(text: str) -> Iterator[Span]:
     """IPv4 addresses outside the private, loopback and documentation ranges."""
     for match in _IP.finditer(text):
         address = match[0]
@@ -69,7 +69,7 @@ def public_ips(text: str) -> Iterator[Span]:
 
 
 @lru_cache(maxsize=1024)
-def pseudonym(salt: str, name: str) -> str:
+def name_pseudonym(salt: str, name: str) -> str:
     """Six hexadecimal characters that stand for ``name`` within the store of ``salt``."""
     digest = hashlib.blake2b(name.casefold().encode("utf-8", "replace"), digest_size=3, salt=_salt(salt))
     return digest.hexdigest()

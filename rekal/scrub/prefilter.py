@@ -1,4 +1,4 @@
-"""Which kinds a text can hold at all, found without searching it for every kind.
+"""A first look at a text that tells which kinds it can hold, without a search for every kind.
 
 Most kinds are tokens, so their hints are looked for only in the runs of 16 or more token characters and the 16
 characters before each. The runs are found by translating the text to two symbols and searching sixteen equal ones in
@@ -63,7 +63,7 @@ class Prefilter:
 
 
 def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> dict[str, set[int]]:
-    """Which kinds to search for when a part of their hints, often the hint itself, is in a text."""
+    """Ranks of the kinds to search for, by the part of their hints (often the whole hint) that is in a text."""
     ranks: dict[str, set[int]] = {}
     for rank, kind in enumerate(kinds):
         if kind.in_run == in_run:

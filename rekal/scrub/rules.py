@@ -1,4 +1,4 @@
-"""What the user decides about scrubbing, checked once."""
+"""The user's settings for scrubbing, checked once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OutputRule = Literal["none", "errors"]
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """How one store is scrubbed.
+    """The settings by which one store is scrubbed.
 
     ``homes`` are the user's own home directories, absolute, in any platform's spelling; ``username`` also names the
     homes that are not listed (``/home/<username>``, ``C:\\Users\\<username>``...). ``salt`` makes pseudonyms differ
@@ -40,7 +40,7 @@ class Rules(msgspec.Struct, frozen=True):
     tool_output: OutputRule = "errors"
 
 
-def compiled(patterns: tuple[str, ...], key: str) -> tuple[re.Pattern[str], ...]:
+def compile_patterns(patterns: tuple[str, ...], key: str) -> tuple[re.Pattern[str], ...]:
     """Compile the user's patterns. Raises :class:`ConfigError` naming ``key`` and the first one that is not valid."""
     out = []
     for pattern in patterns:

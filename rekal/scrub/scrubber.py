@@ -6,12 +6,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 
-from rekal.model import Author, Session, Transcript
-from rekal.scrub import people, sessions
+from rekal.scrub import people
 from rekal.scrub.paths import Homes
 from rekal.scrub.prefilter import Prefilter
 from rekal.scrub.regex import Regex
-from rekal.scrub.rules import Rules, compiled
+from rekal.scrub.rules import Rules, compile_patterns
 from rekal.scrub.secrets import KINDS
 
 Finding = tuple[str, int, int]
@@ -37,8 +36,8 @@ class Scrubber:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._allow = compiled(rules.allow, "allow")
-        self._custom = compiled(rules.custom, "custom")
+        self._allow = compile_patterns(rules.allow, "allow")
+        self._custom = compile_patterns(rules.custom, "custom")
         self._homes = Homes(rules)
         self._prefilter = Prefilter(KINDS)
         self._known: dict[str, str] = {}
@@ -84,30 +83,19 @@ class Scrubber:
         return text, *forms
 
     def find(self, text: str) -> list[Finding]:
-        """What must go, as (kind, start, end) in order and without overlaps; home directories are not listed."""
+        """Return all secrets as (kind, start, end), in order and without overlaps. Home directories are not listed."""
         return self._findings(text, *_forms(text))
 
     def _findings(self, text: str, ascii_text: str, low: str) -> list[Finding]:
         secrets = _merged(self._secrets(text, ascii_text, low))
         personal = _merged(self._personal(text))
         if personal:
-            secrets = sorted([*secrets, *_apart(personal, secrets)], key=_start)
+            secrets = sorted([*secrets, *_apart(personal, secrets)], key=_start_of)
         return _outside_markers(text, secrets) if secrets else secrets
 
     def kinds(self, text: str) -> Counter[str]:
-        """How many findings of each kind ``text`` has."""
+        """Count the findings of each kind in ``text``."""
         return Counter(kind for kind, _, _ in self.find(text))
-
-    def session(
-        self,
-        transcript: Transcript,
-        author: Author,
-        *,
-        root: str | None = None,
-        branch: str | None = None,
-    ) -> Session:
-        """The one way from a raw transcript to a session that may be stored; see :func:`sessions.scrubbed`."""
-        return sessions.scrubbed(self, transcript, author, root=root, branch=branch)
 
     def _secrets(self, text: str, ascii_text: str, low: str) -> list[Finding]:
         out: list[Finding] = []
@@ -126,9 +114,9 @@ class Scrubber:
     def _personal(self, text: str) -> list[Finding]:
         out: list[Finding] = []
         if self.rules.email != "keep" and "@" in text:
-            out.extend(("email", *span) for span in people.emails(text) if not self._is_allowed(text, *span))
+            out.extend(("email", *span) for span in people.find_emails(text) if not self._is_allowed(text, *span))
         if self.rules.ip != "keep":
-            out.extend(("ip", *span) for span in people.public_ips(text) if not self._is_allowed(text, *span))
+            out.extend(("ip", *span) for span in people.find_public_ips(text) if not self._is_allowed(text, *span))
         return out
 
     def _is_allowed(self, text: str, start: int, end: int) -> bool:
@@ -140,7 +128,7 @@ class Scrubber:
         for kind, start, end in findings:
             pieces.append(text[done:start])
             if kind == "email" and self.rules.email == "pseudonym":
-                kind = f"email-{people.pseudonym(self.rules.salt, text[start:end])}"
+                kind = f"email-{people.name_pseudonym(self.rules.salt, text[start:end])}"
             quote = _missing_quote(text, start) if kind == "json-field" else ""
             pieces.append(f"{quote}[redacted:{kind}]{quote}")
             done = end
@@ -191,14 +179,14 @@ def _merged(findings: list[Finding]) -> list[Finding]:
 
 
 def _apart(findings: list[Finding], others: list[Finding]) -> Iterator[Finding]:
-    """Those of ``findings`` that touch none of ``others``, which are in order and without overlaps."""
+    """Yield the ``findings`` that touch none of ``others``, which are in order and without overlaps."""
     for finding in findings:
-        before = bisect_left(others, finding[2], key=_start) - 1
+        before = bisect_left(others, finding[2], key=_start_of) - 1
         if before < 0 or others[before][2] <= finding[1]:
             yield finding
 
 
-def _start(finding: Finding) -> int:
+def _start_of(finding: Finding) -> int:
     return finding[1]
 
 

@@ -35,7 +35,7 @@ _OF_SESSION = ("turns", "tool_calls", "edits", "checkpoint_sessions", "recall_ed
 
 
 class Erased(msgspec.Struct, frozen=True):
-    """How many of each were taken out, the sessions that lost something and the commits that lost their checkpoint."""
+    """Counts of what was deleted, the sessions that lost something, the commits that lost their checkpoint."""
 
     sessions: int = 0
     turns: int = 0
@@ -49,7 +49,7 @@ class Erased(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """How many things in all."""
+        """The sum of all counts."""
         return self.sessions + self.turns + self.calls + self.checkpoints + self.files + self.events + self.texts
 
 
@@ -63,15 +63,15 @@ def erase(con: Connection, targets: Collection[str], origins: Sequence[str] | No
     _list(con, "gone_texts", _texts_of(con, hashes) if hashes else ())
     touched = _touched(con)
     sessions = _forget_sessions(con)
-    turns = _count(con, f"DELETE FROM turns WHERE {_MINE} AND (uid IN ({_GONE}) OR content IN ({_GONE_TEXTS}))")
+    turns = _run_counted(con, f"DELETE FROM turns WHERE {_MINE} AND (uid IN ({_GONE}) OR content IN ({_GONE_TEXTS}))")
     calls = _forget_calls(con)
-    files = _count(
+    files = _run_counted(
         con,
         f"""DELETE FROM files_touched WHERE checkpoint_id IN (SELECT id FROM scope_checkpoints)
             AND (path IN ({_GONE_TEXTS}) OR old_path IN ({_GONE_TEXTS}))""",
     )
     texts = _blank(con, set(targets))
-    events = _count(
+    events = _run_counted(
         con,
         f"""DELETE FROM memory_events WHERE (id IN ({_GONE}) OR memory_id IN ({_GONE}))
             AND ($origins IS NULL OR list_contains($origins::VARCHAR[], origin))""",
@@ -108,21 +108,21 @@ def _touched(con: Connection) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows.fetchall())
 
 
-def _count(con: Connection, sql: str, values: dict[str, object] | None = None) -> int:
+def _run_counted(con: Connection, sql: str, values: dict[str, object] | None = None) -> int:
     row = con.execute(sql, values).fetchone() if values else con.execute(sql).fetchone()
     return int(row[0]) if row else 0
 
 
 def _forget_sessions(con: Connection) -> Erased:
-    """Whole sessions with all that is theirs. Their checkpoints are noted for :func:`_forget_checkpoints`."""
+    """Delete whole sessions with all that is theirs; :func:`_forget_checkpoints` needs the table ``bereft``."""
     con.execute(f"CREATE OR REPLACE TEMP TABLE gone_sessions AS SELECT id FROM scope_sessions WHERE id IN ({_GONE})")
     of_them = "session_id IN (SELECT id FROM gone_sessions)"
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE bereft AS SELECT DISTINCT checkpoint_id AS id FROM checkpoint_sessions
             WHERE {of_them}"""
     )
-    lost = {table: _count(con, f"DELETE FROM {table} WHERE {of_them}") for table in _OF_SESSION}
-    sessions = _count(con, "DELETE FROM sessions WHERE id IN (SELECT id FROM gone_sessions)")
+    lost = {table: _run_counted(con, f"DELETE FROM {table} WHERE {of_them}") for table in _OF_SESSION}
+    sessions = _run_counted(con, "DELETE FROM sessions WHERE id IN (SELECT id FROM gone_sessions)")
     return Erased(sessions=sessions, turns=lost["turns"], calls=lost["tool_calls"])
 
 
@@ -132,7 +132,7 @@ def _forget_calls(con: Connection) -> int:
         f"""DELETE FROM edits WHERE {_MINE} AND (path IN ({_GONE_TEXTS})
             OR (session_id, tool_call_seq) IN (SELECT (session_id, seq) FROM tool_calls WHERE {named}))"""
     )
-    return _count(con, f"DELETE FROM tool_calls WHERE {named}")
+    return _run_counted(con, f"DELETE FROM tool_calls WHERE {named}")
 
 
 def _blank(con: Connection, targets: set[str]) -> int:
@@ -168,12 +168,12 @@ def want_rewrite(run: Path) -> None:
 
 
 def rewrite_wanted(run: Path) -> bool:
-    """Whether a rewrite was noted and not done."""
+    """True if a rewrite was noted and not done."""
     return (run / _WANTED).exists()
 
 
 def rewrite_done(run: Path) -> None:
-    """Nothing was deleted after all, or the file is rewritten."""
+    """Take the note of :func:`want_rewrite` back: nothing was deleted, or the file is rewritten."""
     (run / _WANTED).unlink(missing_ok=True)
 
 

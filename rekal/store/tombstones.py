@@ -1,4 +1,4 @@
-"""What must never come back.
+"""Names of what must never come back.
 
 A tombstone's target is an id (of a session, a turn, a tool call, a memory), a name derived from one, or the hash of a
 content: nothing that tells what was forgotten. A tombstone made here holds for everything that comes in. A teammate's
@@ -25,7 +25,7 @@ def words_id(owner_id: str) -> str:
 
 
 def is_hash(target: str) -> bool:
-    """Whether a target is the hash of a content, and not an id."""
+    """True if a target is the hash of a content, and not an id."""
     return len(target) == _HASH_LENGTH
 
 
@@ -43,19 +43,19 @@ class Forgotten:
         return name in self._targets
 
     def content(self, text: str | None) -> bool:
-        """Whether the hash of a text was forgotten."""
+        """True if the hash of a text was forgotten."""
         return self._hashes and text is not None and content_hash(text) in self._targets
 
     def turn(self, turn: Turn) -> bool:
-        """Whether a turn was forgotten."""
+        """True if a turn was forgotten."""
         return turn.uid in self._targets or self.content(turn.content)
 
     def call(self, call: ToolCall) -> bool:
-        """Whether a tool call was forgotten."""
+        """True if a tool call was forgotten."""
         return call.uid in self._targets or self.content(call.path)
 
     def event(self, event: MemoryEvent) -> bool:
-        """Whether a memory event was forgotten."""
+        """True if a memory event was forgotten."""
         return event.id in self._targets or event.memory_id in self._targets
 
     def without_words(self, session: Session) -> Session:
@@ -65,7 +65,7 @@ class Forgotten:
         return session
 
     def left_of(self, checkpoint: Checkpoint) -> Checkpoint | None:
-        """What of a checkpoint was not forgotten; None for nothing: it was, or every session that it is about."""
+        """A checkpoint without its forgotten parts; None if it, or every session of it, was forgotten."""
         if not self._targets:
             return checkpoint
         sessions = tuple(r for r in checkpoint.sessions if r.session_id not in self._targets)
@@ -84,7 +84,7 @@ def forgotten(con: Connection, origins: Sequence[str] = (LOCAL,)) -> Forgotten:
 
 
 def forgotten_among(con: Connection, names: Iterable[str]) -> Forgotten:
-    """Those of ``names`` that this clone's own tombstones name."""
+    """The part of ``names`` that this clone's own tombstones name."""
     rows = con.execute(
         "SELECT target FROM tombstones WHERE origin = ? AND list_contains(?::VARCHAR[], target)", [LOCAL, list(names)]
     )

@@ -1,8 +1,8 @@
-"""Which turn wrote which line.
+"""The turn that wrote each line.
 
 A line is known by the hash of its text. The edits asked first are those of the turns that led to the line's commit;
 where several wrote the line, its neighbours decide, then time. A line that those did not write may still be a captured
-session's (a copy whose making nobody saw, a revert): then any edit of the file before the commit may answer, but only
+session's (a copy whose making no hook saw, a revert): then any edit of the file before the commit may answer, but only
 if its neighbours or its own length speak for it and no second session comes as close. Everything else is declined: no
 answer is better than a wrong one.
 """
@@ -10,7 +10,7 @@ answer is better than a wrong one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -18,10 +18,17 @@ import msgspec
 
 from rekal.git import Repo
 from rekal.store.database import Connection
-from rekal.why.blame import Blame, BlamedLine, texts_then
-from rekal.why.commit_turns import Led, led_to
-from rekal.why.edits import Wrote, edits_of, introduced, names_of
-from rekal.why.line_keys import REACH, key_of
+from rekal.store.why_rows import (
+    LineEdit,
+    TurnRange,
+    select_file_mentions,
+    select_former_names,
+    select_line_edits,
+)
+from rekal.why import blame
+from rekal.why.blame import Blame, BlamedLine
+from rekal.why.commit_turns import find_turn_ranges
+from rekal.why.line_keys import DROPPED_BITS, REACH, line_key
 
 Level = Literal["line", "hunk", "file", "commit", "none"]
 
@@ -32,7 +39,10 @@ _SLACK = timedelta(seconds=2)  # commit times have whole seconds
 
 
 class Attribution(msgspec.Struct, frozen=True):
-    """Whose a line is. ``git_sha`` is the commit under which the turn was recorded, None when no commit was needed."""
+    """The turn that wrote a line.
+
+    ``git_sha`` is the commit under which the turn was recorded, None when no commit was needed.
+    """
 
     level: Level
     session_id: str | None = None
@@ -41,7 +51,7 @@ class Attribution(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Text:
+class FileText:
     """The whole file as it is now: what stands beside a line, and how often the line occurs."""
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -52,22 +62,23 @@ class Text:
     def key(self, number: int) -> int | None:
         """The key of line ``number`` (from 1)."""
         if number not in self._keys:
-            self._keys[number] = key_of(self._lines[number - 1])
+            self._keys[number] = line_key(self._lines[number - 1])
         return self._keys[number]
 
     def beside(self, number: int) -> list[int]:
         """Keys of the nearest lines above and below that occur once: lines that every block has speak for none."""
+        # Nearest first on both sides.
         up = range(number - 1, max(0, number - 1 - REACH), -1)
         down = range(number + 1, min(len(self._lines), number + REACH) + 1)
         sides = ([k for n in side if (k := self.key(n)) is not None and self.count(n) == 1] for side in (up, down))
         return [key for side in sides for key in side[:_BESIDE]]
 
     def count(self, number: int) -> int:
-        """How often the text of line ``number`` occurs in the file."""
+        """Count the lines of the file with the text of line ``number``."""
         return self._counts[self._lines[number - 1].strip()]
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _WantedLine(msgspec.Struct, frozen=True):
     """One line to find an edit for: its key, what stands beside it, and since when it was in place."""
 
     key: int
@@ -75,46 +86,54 @@ class _Line(msgspec.Struct, frozen=True):
     count: int
     telling: bool
     until: datetime | None
-    led: tuple[Led, ...]
+    ranges: tuple[TurnRange, ...]
 
 
 class _Scope:
     """The edits that may have written a line, and by them the edits that may have written the lines beside it."""
 
-    def __init__(self, line: _Line, edits: Mapping[int, Sequence[Wrote]], allowed: Callable[[Wrote], bool]) -> None:
-        def brought(key: int) -> list[Wrote]:
-            return introduced(e for e in edits.get(key, ()) if allowed(e))
+    def __init__(
+        self, line: _WantedLine, edits: Mapping[int, Sequence[LineEdit]], allowed: Callable[[LineEdit], bool]
+    ) -> None:
+        def brought(key: int) -> list[LineEdit]:
+            return _edits_that_brought(e for e in edits.get(key, ()) if allowed(e))
 
         several = [e for e in edits.get(line.key, ()) if allowed(e)] if line.count > 1 else None
         self.edits = brought(line.key) if several is None else several
         self._beside = [brought(key) for key in line.beside] if self.edits else []
 
-    def support(self, edit: Wrote) -> float:
+    def support(self, edit: LineEdit) -> float:
         """The share of the lines beside it that the same edit brought, 0 to 1."""
         return sum(any(edit is other for other in others) for others in self._beside) / max(len(self._beside), 1)
 
 
-def attribute(con: Connection, repo: Repo, path: str, now: Sequence[str], blamed: Blame) -> dict[int, Attribution]:
+def attribute_lines(
+    con: Connection, repo: Repo, path: str, now: Sequence[str], blamed: Blame
+) -> dict[int, Attribution]:
     """An attribution for each blamed line of ``path``, by number. ``now`` is the whole file as it is."""
-    led = led_to(con, repo, [line.sha for line in blamed.lines if line.sha])
-    names = names_of(con, {path, *(line.path for line in blamed.lines)})
-    finder = _Finder(con, Text(now), blamed, led, names)
+    ranges = find_turn_ranges(con, repo, [line.sha for line in blamed.lines if line.sha])
+    names = select_former_names(con, {path, *(line.path for line in blamed.lines)})
+    finder = _Finder(con, FileText(now), blamed, ranges, names)
     found = finder.written({line.number: line.text for line in blamed.lines})
     rest = [line for line in blamed.lines if line.number not in found]
     # A formatter that blame looks through changed the text: then what counts is how the line was.
-    found |= finder.written(texts_then(repo, [line for line in rest if key_of(line.text) is not None]))
+    found |= finder.written(blame.find_former_texts(repo, [line for line in rest if line_key(line.text) is not None]))
     found |= dict(_hunks(blamed.lines, found))
-    active = {sha: _active(con, led[sha], names) for sha in {line.sha for line in rest} & led.keys() if sha}
+    active = {
+        sha: _attribute_by_activity(con, ranges[sha], names)
+        for sha in {line.sha for line in rest} & ranges.keys()
+        if sha
+    }
     for line in blamed.lines:
         if line.number not in found:
-            found[line.number] = active.get(line.sha or "") or Attribution("none", note=_why_not(line, led))
+            found[line.number] = active.get(line.sha or "") or Attribution("none", note=_why_not(line, ranges))
     return found
 
 
-def _why_not(line: BlamedLine, led: Mapping[str, list[Led]]) -> str:
+def _why_not(line: BlamedLine, ranges: Mapping[str, list[TurnRange]]) -> str:
     if line.sha is None:
         return "not committed, and no session wrote it"
-    if line.sha in led:
+    if line.sha in ranges:
         return "the sessions of its commit did not write it"
     return "its commit has no session"
 
@@ -123,9 +142,14 @@ class _Finder:
     """Lines of one file against the edits that may have written them."""
 
     def __init__(
-        self, con: Connection, now: Text, blamed: Blame, led: Mapping[str, list[Led]], names: Collection[str]
+        self,
+        con: Connection,
+        now: FileText,
+        blamed: Blame,
+        ranges: Mapping[str, list[TurnRange]],
+        names: Collection[str],
     ) -> None:
-        self._con, self._now, self._led, self._names = con, now, led, names
+        self._con, self._now, self._ranges, self._names = con, now, ranges, names
         self._commits = blamed.commits
         self._lines = {line.number: line for line in blamed.lines}
 
@@ -133,33 +157,33 @@ class _Finder:
         """Attributions of the lines with these texts, as far as an edit wrote them."""
         wanted = {number: line for number, text in texts.items() if (line := self._line(number, text)) is not None}
         keys = {key for line in wanted.values() for key in (line.key, *line.beside)}
-        sessions = {one.session_id for line in wanted.values() for one in line.led}
-        edits = edits_of(self._con, keys, self._names, sessions) if keys else {}
+        sessions = {one.session_id for line in wanted.values() for one in line.ranges}
+        edits = select_line_edits(self._con, keys, self._names, sessions, DROPPED_BITS) if keys else {}
         found = {number: self._choose(line, edits) for number, line in wanted.items()}
         return {number: one for number, one in found.items() if one is not None}
 
-    def _line(self, number: int, text: str) -> _Line | None:
-        key = key_of(text)
+    def _line(self, number: int, text: str) -> _WantedLine | None:
+        key = line_key(text)
         if key is None:
             return None
         sha = self._lines[number].sha
         until = self._commits[sha].committed_at + _SLACK if sha else None
         telling = sha is None or sum(map(str.isalnum, text)) >= _TELLING
-        led = tuple(self._led.get(sha or "", ()))
-        return _Line(key, tuple(self._now.beside(number)), self._now.count(number), telling, until, led)
+        ranges = tuple(self._ranges.get(sha or "", ()))
+        return _WantedLine(key, tuple(self._now.beside(number)), self._now.count(number), telling, until, ranges)
 
-    def _choose(self, line: _Line, edits: Mapping[int, Sequence[Wrote]]) -> Attribution | None:
-        def before(edit: Wrote) -> bool:
+    def _choose(self, line: _WantedLine, edits: Mapping[int, Sequence[LineEdit]]) -> Attribution | None:
+        def before(edit: LineEdit) -> bool:
             return line.until is None or edit.at is None or edit.at <= line.until
 
-        def named(edit: Wrote) -> bool:
+        def named(edit: LineEdit) -> bool:
             return edit.path in self._names and before(edit)
 
-        inside = _Scope(line, edits, lambda e: named(e) and _led_by(line, e) is not None)
+        inside = _Scope(line, edits, lambda e: named(e) and _range_of(line, e) is not None)
         # Code moved between files by hand or shell: the same turns wrote it, under a name this file never had.
-        moved = _Scope(line, edits, lambda e: before(e) and _led_by(line, e) is not None)
+        moved = _Scope(line, edits, lambda e: before(e) and _range_of(line, e) is not None)
         # One of several occurrences may be one that nobody recorded, unless its neighbours are by the same turn.
-        edit = _best(inside, _HALF if line.count > 1 else 0.0) or _best(moved, _MOST)
+        edit = _best_edit(inside, _HALF if line.count > 1 else 0.0) or _best_edit(moved, _MOST)
         if edit is None and (line.count > 1 or not inside.edits):
             edit = _elsewhere(line, _Scope(line, edits, named))
         if edit is None and line.count > 1:
@@ -168,26 +192,26 @@ class _Finder:
             edit = _elsewhere(line, _Scope(line, edits, lambda e: e.path in self._names and not e.whole))
         if edit is None:
             return None
-        by = _led_by(line, edit)
+        by = _range_of(line, edit)
         return Attribution("line", edit.session_id, edit.turn_seq, by.git_sha if by else None)
 
 
-def _led_by(line: _Line, edit: Wrote) -> Led | None:
-    for led in line.led:
-        if led.session_id == edit.session_id and led.first_seq <= edit.turn_seq <= led.last_seq:
-            return led
+def _range_of(line: _WantedLine, edit: LineEdit) -> TurnRange | None:
+    for one in line.ranges:
+        if one.session_id == edit.session_id and one.first_seq <= edit.turn_seq <= one.last_seq:
+            return one
     return None
 
 
-def _best(scope: _Scope, least: float) -> Wrote | None:
+def _best_edit(scope: _Scope, least: float) -> LineEdit | None:
     """The edit that at least the share ``least`` of the lines beside it speaks for; the latest when that is none."""
     best = max(scope.edits, key=lambda e: (scope.support(e) if least else 0.0, e.order), default=None)
     return best if best and scope.support(best) >= least else None
 
 
-def _elsewhere(line: _Line, scope: _Scope) -> Wrote | None:
+def _elsewhere(line: _WantedLine, scope: _Scope) -> LineEdit | None:
     """An edit that no commit leads to: one whose neighbours speak for it, or the only one of a telling line."""
-    best: dict[str, tuple[float, Wrote]] = {}
+    best: dict[str, tuple[float, LineEdit]] = {}
     for edit in scope.edits:
         support = scope.support(edit)
         if support >= best.get(edit.session_id, (0.0, edit))[0]:
@@ -202,7 +226,7 @@ def _elsewhere(line: _Line, scope: _Scope) -> Wrote | None:
 def _hunks(lines: Sequence[BlamedLine], found: Mapping[int, Attribution]) -> Iterator[tuple[int, Attribution]]:
     """Thin lines between or next to attributed lines of their commit that agree on a turn."""
     for at, line in enumerate(lines):
-        if line.number in found or key_of(line.text) is not None:
+        if line.number in found or line_key(line.text) is not None:
             continue
         sides = [_side(line, lines[at - 1 :: -1] if at else ()), _side(line, lines[at + 1 : at + 1 + REACH])]
         near = [found[n] for n in sides if n is not None and n in found]
@@ -216,33 +240,35 @@ def _side(line: BlamedLine, beyond: Sequence[BlamedLine]) -> int | None:
     for other in beyond[:REACH]:
         if other.sha != line.sha:
             return None
-        if key_of(other.text) is not None:
+        if line_key(other.text) is not None:
             return other.number
     return None
 
 
-def _active(con: Connection, led: Sequence[Led], names: Collection[str]) -> Attribution | None:
-    """What the one session active before a commit can answer for, when its tools recorded no edit of the file."""
-    sessions = {one.session_id for one in led}
-    if len(sessions) != 1:
-        return None
-    one = max(led, key=lambda candidate: candidate.last_seq)
-    first = min(candidate.first_seq for candidate in led)
-    bases = sorted({name.rsplit("/", 1)[-1] for name in names})
-    row = con.execute(
-        """SELECT max(c.turn_seq) FILTER (list_contains($names::VARCHAR[], c.path)
-                      OR len(list_filter($bases::VARCHAR[], lambda b: contains(coalesce(c.command, ''), b))) > 0),
-                  count(e.seq)
-           FROM tool_calls c LEFT JOIN edits e ON e.session_id = c.session_id AND e.tool_call_seq = c.seq
-               AND list_contains($names::VARCHAR[], e.path)
-           WHERE c.session_id = $session AND greatest(c.turn_seq, 0) BETWEEN $first AND $last""",
-        {"names": sorted(names), "bases": bases, "session": one.session_id, "first": first, "last": one.last_seq},
-    ).fetchone()
-    named, edits = row or (None, 0)
+def _attribute_by_activity(con: Connection, ranges: Sequence[TurnRange], names: Collection[str]) -> Attribution | None:
+    """The answer of the one session active before a commit whose tools recorded no edit of the file; or None."""
+    if len({one.session_id for one in ranges}) != 1:
+        return None  # with two sessions there is no telling them apart
+    one = max(ranges, key=lambda candidate: candidate.last_seq)
+    first = min(candidate.first_seq for candidate in ranges)
+    turn, edits = select_file_mentions(con, one.session_id, first, one.last_seq, names)
     if edits:
         return None  # the session's edits of this file are recorded, and none wrote the line
-    if named is not None:
-        return Attribution("file", one.session_id, max(int(named), 0), one.git_sha)
-    if all(candidate.evidence == "active" for candidate in led):
+    if turn is not None:
+        return Attribution("file", one.session_id, turn, one.git_sha)
+    if all(candidate.evidence == "active" for candidate in ranges):
         return Attribution("commit", one.session_id, one.last_seq, one.git_sha)
     return None
+
+
+def _edits_that_brought(edits: Iterable[LineEdit]) -> list[LineEdit]:
+    """Of edits in order of time that all wrote a line which occurs once, the ones that brought it.
+
+    A file written whole repeats its earlier lines. Capture takes those out as far as commits show them; lines that were
+    not committed in between are left.
+    """
+    kept: list[LineEdit] = []
+    for edit in edits:
+        if not edit.whole or all(edit.path != earlier.path for earlier in kept):
+            kept.append(edit)
+    return kept

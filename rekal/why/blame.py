@@ -1,4 +1,4 @@
-"""Who last changed each line, as git sees it.
+"""The commit that last changed each line, as git sees it.
 
 White space and moves within and between files changed together are looked through (``-w -M -C``), and so are the
 commits named by ``.git-blame-ignore-revs`` and by git's own ``blame.ignoreRevsFile``.
@@ -42,7 +42,7 @@ class BlamedLine(msgspec.Struct, frozen=True):
 
 
 class BlamedCommit(msgspec.Struct, frozen=True):
-    """What blame says of a commit."""
+    """Facts of a commit, as blame gives them."""
 
     sha: str
     author: str
@@ -59,7 +59,7 @@ class Blame(msgspec.Struct, frozen=True):
     commits: Mapping[str, BlamedCommit]
 
 
-def blame(repo: Repo, path: str, first: int | None = None, last: int | None = None) -> Blame:
+def blame_file(repo: Repo, path: str, first: int | None = None, last: int | None = None) -> Blame:
     """Blame lines ``first`` to ``last`` of ``path`` (relative to the work tree) as it is now, or all of it.
 
     A file that git does not know yet is all uncommitted lines. Raises :class:`UsageError` for a file that is not
@@ -69,7 +69,7 @@ def blame(repo: Repo, path: str, first: int | None = None, last: int | None = No
     revision = ("HEAD",) if repo.bare else ()
     args = ("blame", "-w", *MOVES, "--porcelain", *_ignored(repo), *span, *revision, "--", path)
     try:
-        return parse(repo.run_raw("-c", "core.quotePath=false", *args, timeout=_TIMEOUT))
+        return parse_porcelain(repo.run_raw("-c", "core.quotePath=false", *args, timeout=_TIMEOUT))
     except GitError as error:
         if "no such path" in error.message or "no such ref" in error.message:
             return _unknown(repo, path, first, last)
@@ -84,7 +84,7 @@ def _ignored(repo: Repo) -> tuple[str, ...]:
 
 
 def _unknown(repo: Repo, path: str, first: int | None, last: int | None) -> Blame:
-    texts = file_lines(repo, path)
+    texts = read_file_lines(repo, path)
     if texts is None:
         raise UsageError(f"there is no {path} here", "give a file of this repository, or a commit")
     if first is not None and first > len(texts):
@@ -93,7 +93,7 @@ def _unknown(repo: Repo, path: str, first: int | None, last: int | None) -> Blam
     return Blame(tuple(BlamedLine(n, line, None, path, n) for n, line in numbered), {})
 
 
-def file_lines(repo: Repo, path: str) -> list[str] | None:
+def read_file_lines(repo: Repo, path: str) -> list[str] | None:
     """The lines of ``path`` as it is in the work tree (at HEAD when bare); None where there is no such file."""
     if repo.bare:
         found = read_objects(repo, [f"HEAD:{path}"])
@@ -108,8 +108,11 @@ def split_lines(data: bytes) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def parse(data: bytes) -> Blame:
-    """Read ``git blame --porcelain``: a head a line, a commit's facts where it first appears, the text behind a tab."""
+def parse_porcelain(data: bytes) -> Blame:
+    """Read the output of ``git blame --porcelain``.
+
+    It has a head for each line, the facts of a commit where it first appears, and the text behind a tab.
+    """
     lines: list[BlamedLine] = []
     facts: dict[str, dict[str, str]] = {}
     sha, was, number = "", 0, 0
@@ -123,15 +126,15 @@ def parse(data: bytes) -> Blame:
         elif row:
             key, _, value = row.partition(" ")
             # A commit that several files come from repeats this one; it then holds for the lines that follow.
-            facts[sha][key] = unquoted(value) if key == "filename" else value
-    return Blame(tuple(lines), {key: _commit(key, fact) for key, fact in facts.items() if not _is_null(key)})
+            facts[sha][key] = unquote_name(value) if key == "filename" else value
+    return Blame(tuple(lines), {key: _commit_of_facts(key, fact) for key, fact in facts.items() if not _is_null(key)})
 
 
 def _is_null(sha: str) -> bool:
     return not sha.strip("0")
 
 
-def _commit(sha: str, fact: Mapping[str, str]) -> BlamedCommit:
+def _commit_of_facts(sha: str, fact: Mapping[str, str]) -> BlamedCommit:
     return BlamedCommit(
         sha,
         fact.get("author", ""),
@@ -142,7 +145,7 @@ def _commit(sha: str, fact: Mapping[str, str]) -> BlamedCommit:
     )
 
 
-def unquoted(name: str) -> str:
+def unquote_name(name: str) -> str:
     """A file name out of git's quotes (only names with control characters, quotes or backslashes have them)."""
     if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
         return name
@@ -152,7 +155,7 @@ def unquoted(name: str) -> str:
     )
 
 
-def texts_then(repo: Repo, lines: Sequence[BlamedLine]) -> dict[int, str]:
+def find_former_texts(repo: Repo, lines: Sequence[BlamedLine]) -> dict[int, str]:
     """By present number, each line's text as it was in the commit it came in by, where that differs from now."""
     wanted = sorted({(line.sha, line.path) for line in lines if line.sha and "\n" not in line.path})[:_BLOBS]
     blobs = read_objects(repo, [f"{sha}:{path}" for sha, path in wanted])

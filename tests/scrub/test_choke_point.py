@@ -12,7 +12,7 @@ import pytest
 import rekal
 from rekal import ids
 from rekal.model import Author, RawCall, RawTurn, Session, Transcript
-from rekal.scrub import Rules, Scrubber
+from rekal.scrub import Rules, Scrubber, scrub_session
 from tests.scrub.examples import example
 
 AUTHOR = Author("Test Person", "person@example.com")
@@ -26,7 +26,7 @@ SPLIT = ["github-token", "anthropic-key", "openai-key", "gitlab-token", "npm-tok
 
 def session(transcript: Transcript, rules: Rules | None = None) -> Session:
     scrubber = SCRUBBER if rules is None else Scrubber(rules)
-    return scrubber.session(transcript, AUTHOR)
+    return scrub_session(scrubber, transcript, AUTHOR)
 
 
 def of_turns(*turns: RawTurn, calls: tuple[RawCall, ...] = ()) -> Session:
@@ -180,11 +180,11 @@ def test_words_across_two_turns_stay() -> None:
 
 def test_cwd_is_relative_to_the_root() -> None:
     raw = Transcript("codex", "n1", cwds=("/home/zelda/repo/pkg", "/tmp"), branches=("main", "next"))
-    assert SCRUBBER.session(raw, AUTHOR, root="/home/zelda/repo").cwd == "pkg"
-    assert SCRUBBER.session(raw, AUTHOR, root="/home/zelda/repo/pkg").cwd == "."
-    assert SCRUBBER.session(raw, AUTHOR, root="/home/zelda/re").cwd == "~/repo/pkg"
-    assert SCRUBBER.session(raw, AUTHOR).branch == "main"
-    assert SCRUBBER.session(raw, AUTHOR, branch="topic").branch == "topic"
+    assert scrub_session(SCRUBBER, raw, AUTHOR, root="/home/zelda/repo").cwd == "pkg"
+    assert scrub_session(SCRUBBER, raw, AUTHOR, root="/home/zelda/repo/pkg").cwd == "."
+    assert scrub_session(SCRUBBER, raw, AUTHOR, root="/home/zelda/re").cwd == "~/repo/pkg"
+    assert scrub_session(SCRUBBER, raw, AUTHOR).branch == "main"
+    assert scrub_session(SCRUBBER, raw, AUTHOR, branch="topic").branch == "topic"
 
 
 def test_scrubbing_twice_gives_the_same_session() -> None:

@@ -13,7 +13,7 @@ from rekal.agents import registry
 from rekal.agents.base import Where
 from rekal.errors import SourceError
 from rekal.model import Transcript
-from rekal.scrub import Rules, Scrubber, report
+from rekal.scrub import Rules, Scrubber, count_secrets
 
 SHARE = 0.001
 UNTOUCHABLE = re.compile(
@@ -56,7 +56,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 @pytest.mark.shared
 def test_hardly_a_word_is_redacted(texts: dict[str, list[str]]) -> None:
     assert set(texts) == set(registry.BUILT_IN)
-    made = {agent: report(SCRUBBER, of_agent) for agent, of_agent in texts.items()}
+    made = {agent: count_secrets(SCRUBBER, of_agent) for agent, of_agent in texts.items()}
     for agent, one in made.items():
         print(f"{agent}: {one.redacted_words} of {one.words} words in {one.texts} texts ({one.share:.4%})")
     words, redacted = sum(one.words for one in made.values()), sum(one.redacted_words for one in made.values())

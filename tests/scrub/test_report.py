@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekal.scrub import Rules, Scrubber, report
+from rekal.scrub import Rules, Scrubber, count_secrets
 from tests.scrub.examples import example
 
 SCRUBBER = Scrubber(Rules())
@@ -16,7 +16,7 @@ def test_kinds_are_counted() -> None:
 
 def test_report_counts_and_never_shows() -> None:
     token = example("github-token").text
-    made = report(SCRUBBER, [f"use {token} now", "nothing here", f"{token} {example('jwt').text}"])
+    made = count_secrets(SCRUBBER, [f"use {token} now", "nothing here", f"{token} {example('jwt').text}"])
     assert (made.texts, made.words, made.redacted_words) == (3, 7, 3)
     assert made.kinds == (("github-token", 2), ("jwt", 1))
     assert made.share == 3 / 7
@@ -25,4 +25,4 @@ def test_report_counts_and_never_shows() -> None:
 
 
 def test_report_of_nothing() -> None:
-    assert report(SCRUBBER, []).share == 0.0
+    assert count_secrets(SCRUBBER, []).share == 0.0

@@ -303,9 +303,10 @@ def test_a_teammates_session_is_forgotten_here_only_and_does_not_return(tmp_path
     session: Session = talk("mara", "plan", "Write it", SECRET)
     mara.publish(session, talk("mara", "kept"))
     noor.receive()
-    from rekal.forget.forget import Place, Request, forget
+    from rekal.forget.local import ForgetPlace, forget_locally
+    from rekal.forget.request import ForgetRequest
 
-    forgot = forget(Place(noor.layout, noor.repo, "rekal"), Request((session.id,)))
+    forgot = forget_locally(ForgetPlace(noor.layout, noor.repo, "rekal"), ForgetRequest((session.id,)))
     assert forgot.others == (mara.origin,)
     mara.publish(talk("mara", "more"))
     noor.receive()

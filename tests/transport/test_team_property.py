@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from rekal import ids
 from rekal.config import Transport
-from rekal.forget.forget import Place, Request, forget
-from rekal.forget.own_ref import replace_on
+from rekal.forget.local import ForgetPlace, forget_locally
+from rekal.forget.own_ref import replace_on_remote
+from rekal.forget.request import ForgetRequest
 from rekal.git.objects import read_measured_objects
 from rekal.model import Checkpoint, FileChange, Session, SessionRange
 from rekal.scrub import Rules, Scrubber
@@ -87,7 +88,7 @@ class Member:
         received = self.clone.receive()
         assert [note for note in received.notes if "left out" in note or BAD in note] == []
 
-    def forget(self, draw: random.Random) -> None:
+    def forget_locally(self, draw: random.Random) -> None:
         """One of its own sessions or turns, by id or by text."""
         here = {row[0] for row in self.clone.rows("SELECT id FROM sessions WHERE origin = 'local'")}
         known = [session for session, _ in self.transcripts if session.id in here]
@@ -96,15 +97,17 @@ class Member:
         session = draw.choice(known)
         turns = self.clone.rows(f"SELECT seq, content FROM turns WHERE session_id = '{session.id}' ORDER BY seq")
         if not turns or draw.random() < 0.4:
-            gone, request = [turn.content for turn in session.turns], Request((session.id,))
+            gone, request = [turn.content for turn in session.turns], ForgetRequest((session.id,))
         else:
             seq, content = draw.choice(turns)
             gone = [str(content)]
-            request = Request((f"{session.id}#{seq}",)) if draw.random() < 0.5 else Request(texts=(str(content),))
-        done = forget(Place(self.clone.layout, self.clone.repo, "rekal"), request)
+            request = (
+                ForgetRequest((f"{session.id}#{seq}",)) if draw.random() < 0.5 else ForgetRequest(texts=(str(content),))
+            )
+        done = forget_locally(ForgetPlace(self.clone.layout, self.clone.repo, "rekal"), request)
         self.team.forgotten.update(gone)
         if done.unpublished.remotes and draw.random() < 0.5:  # else the next push takes it along
-            assert replace_on(self.clone.repo, self.clone.layout.run, self.clone.ref, "origin", 60) == ""
+            assert replace_on_remote(self.clone.repo, self.clone.layout.run, self.clone.ref, "origin", 60) == ""
         assert self.team.forgotten.isdisjoint(self.own_texts())
 
     def own_texts(self) -> list[str]:

@@ -6,19 +6,19 @@ import click
 import msgspec
 
 from rekal.app.context import App, here
-from rekal.app.forget import forget_everywhere, limits, place_of
+from rekal.app.forget_everywhere import forget_everywhere, forget_place, list_limits
 from rekal.cli.output import emit_json, json_option, minute
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, UsageError
-from rekal.forget import history
-from rekal.forget.forget import Request, preview
-from rekal.forget.history import Act
+from rekal.forget import history, local
+from rekal.forget.request import ForgetRequest
 from rekal.store.erase import Erased
+from rekal.store.forget_requests import PastRequest, list_requests
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import exclusive
 
 
 class ForgetAnswer(msgspec.Struct, frozen=True):
-    """What ``forget --json`` prints.
+    """The answer that ``forget --json`` prints.
 
     ``act`` names the request for an undo. ``traces`` counts log lines and waiting events. ``out_of_reach`` says where
     it may still be. With ``--list``, ``acts`` are the requests so far, and with ``--undo`` the one undone.
@@ -29,7 +29,7 @@ class ForgetAnswer(msgspec.Struct, frozen=True):
     erased: Erased = Erased()
     traces: int = 0
     out_of_reach: list[str] = []
-    acts: list[Act] = []
+    acts: list[PastRequest] = []
 
 
 @click.command("forget")
@@ -62,38 +62,38 @@ def command(
     """
     app = here()
     app.require_store()
-    request = Request(what, texts, patterns, paths)
+    request = ForgetRequest(what, texts, patterns, paths)
     if listing or undo:
-        return _say_acts(_list(app) if listing else [_undo(app, str(undo))], as_json=as_json)
-    if request == Request():
+        return _print_requests(_list_requests(app) if listing else [_undo_by_id(app, str(undo))], as_json=as_json)
+    if request == ForgetRequest():
         raise UsageError("nothing was named", "name a session, a turn or a memory, or use --text, --pattern or --path")
-    found = preview(place_of(app), request)
+    found = local.preview_request(forget_place(app), request)
     if dry_run:
-        return _say(ForgetAnswer(dry_run=True, erased=found), as_json=as_json)
+        return _print_answer(ForgetAnswer(dry_run=True, erased=found), as_json=as_json)
     if not yes and not click.confirm(f"Forget {_words(found)} for good?", default=False, err=True):
         click.echo("rekal: nothing was forgotten", err=True)
         return REFUSED
     forgot, sent = forget_everywhere(app, request)
-    answer = ForgetAnswer(forgot.act, False, forgot.erased, forgot.traces, limits(app, forgot, sent))
-    return _say(answer, as_json=as_json)
+    answer = ForgetAnswer(forgot.act, False, forgot.erased, forgot.traces, list_limits(app, forgot, sent))
+    return _print_answer(answer, as_json=as_json)
 
 
-def _list(app: App) -> list[Act]:
+def _list_requests(app: App) -> list[PastRequest]:
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        return history.acts(ledger.con)
+        return list_requests(ledger.con)
 
 
-def _undo(app: App, name: str) -> Act:
+def _undo_by_id(app: App, name: str) -> PastRequest:
     layout = app.layout
     with (
         exclusive(layout.lock, wait=30.0, purpose="undoing"),
         open_ledger(layout.data, read_only=False) as ledger,
         ledger.transaction(),
     ):
-        return history.undo(ledger, layout.run, layout.spool, app.repo.git_dir, name)
+        return history.undo_request(ledger, layout.run, layout.spool, app.repo.git_dir, name)
 
 
-def _say_acts(found: list[Act], *, as_json: bool) -> int:
+def _print_requests(found: list[PastRequest], *, as_json: bool) -> int:
     if as_json:
         emit_json(ForgetAnswer(acts=found))
     for act in [] if as_json else found:
@@ -117,7 +117,7 @@ def _words(e: Erased) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing"
 
 
-def _say(answer: ForgetAnswer, *, as_json: bool) -> int:
+def _print_answer(answer: ForgetAnswer, *, as_json: bool) -> int:
     if as_json:
         emit_json(answer)
     else:

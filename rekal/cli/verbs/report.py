@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,19 +15,16 @@ from rekal.cli.output import day, emit_json, json_option, one_line, short
 from rekal.cli.verbs.why import as_blamed
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, GitError, UsageError
 from rekal.git import Commit
-from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.all_texts import select_texts_of_sessions
+from rekal.store.ledger import open_ledger
 from rekal.why.blame import BlamedCommit
-from rekal.why.why import Reason, why_commits
+from rekal.why.why import WhyReason, explain_commits
 
 if TYPE_CHECKING:
-    from rekal.scrub import Report
+    from rekal.scrub import ScrubReport
 
 _MOST = 1000  # commits of one report
 _NAMES = re.compile(r"(?:.*_)?(?:id|uid|sha|target)|forked_from|kind|origin")  # fields that hold no words
-_TEXTS = """
-    SELECT content FROM turns WHERE session_id IN (SELECT unnest($s::VARCHAR[]))
-    UNION ALL SELECT unnest([command, excerpt, path]) FROM tool_calls WHERE session_id IN (SELECT unnest($s::VARCHAR[]))
-    UNION ALL SELECT unnest([title, branch, description]) FROM sessions WHERE id IN (SELECT unnest($s::VARCHAR[]))"""
 
 
 class ReportedCommit(msgspec.Struct, frozen=True):
@@ -36,11 +33,11 @@ class ReportedCommit(msgspec.Struct, frozen=True):
     sha: str
     author: str
     subject: str
-    reasons: list[Reason]
+    reasons: list[WhyReason]
 
 
 class ReportAnswer(msgspec.Struct, frozen=True):
-    """What ``report --json`` prints.
+    """The answer that ``report --json`` prints.
 
     ``secrets`` counts by kind what scrubbing finds in the sessions of these commits and in this clone's ``refs/rekal``;
     ``unreadable`` counts files of those refs that could not be looked into.
@@ -67,8 +64,9 @@ def command(span: str, form: str, as_json: bool) -> int:
     app.require_store()
     commits = list(_commits(app, span))
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        reasons = why_commits(ledger.con, app.repo, commits)
-        texts = _texts(ledger, {r.session_id for found in reasons.values() for r in found if r.session_id})
+        reasons = explain_commits(ledger.con, app.repo, commits)
+        sessions = {r.session_id for found in reasons.values() for r in found if r.session_id}
+        texts = select_texts_of_sessions(ledger.con, sessions)
     carried, unreadable = _carried(app)
     found = _secrets(app, [*texts, *carried])
     rows = [ReportedCommit(c.sha, c.author, c.subject, reasons[c.sha]) for c in commits]
@@ -96,11 +94,6 @@ def _commits(app: App, span: str) -> Iterator[BlamedCommit]:
         yield as_blamed(
             Commit(sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject), author
         )
-
-
-def _texts(ledger: Ledger, sessions: Iterable[str]) -> list[str]:
-    rows = ledger.con.execute(_TEXTS, {"s": sorted(sessions)}).fetchall()
-    return [str(row[0]) for row in rows if row[0]]
 
 
 def _carried(app: App) -> tuple[list[str], int]:
@@ -136,10 +129,10 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(inner)
 
 
-def _secrets(app: App, texts: Sequence[str]) -> Report:
-    from rekal.scrub import report
+def _secrets(app: App, texts: Sequence[str]) -> ScrubReport:
+    from rekal.scrub import count_secrets
 
-    return report(app.scrubber, texts)
+    return count_secrets(app.scrubber, texts)
 
 
 def _text(answer: ReportAnswer) -> list[str]:
@@ -150,11 +143,11 @@ def _text(answer: ReportAnswer) -> list[str]:
         if first.level == "none":
             out.append("  no record")
         else:
-            out += [f"  {name:<8} {handle}  {said}" for name, handle, said in _said(commit)]
+            out += [f"  {name:<8} {handle}  {said}" for name, handle, said in _quoted_rows(commit)]
     return [*out, *_summary(answer)]
 
 
-def _said(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
+def _quoted_rows(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
     """The prompt and the reason of the session that edited most, each as name, handle and words."""
     first, more = commit.reasons[0], len(commit.reasons) - 1
     others = f" (+{more} more sessions)" if more else ""
@@ -176,7 +169,7 @@ def _markdown(answer: ReportAnswer) -> list[str]:
         if first.level == "none":
             out.append("  no record")
         else:
-            rows = [f"  {name}: {_plain(said, 210)} `{handle}`" for name, handle, said in _said(commit)]
+            rows = [f"  {name}: {_plain(said, 210)} `{handle}`" for name, handle, said in _quoted_rows(commit)]
             out.append("  \n".join(rows))
     return [*out, "", *_summary(answer)]
 

@@ -10,15 +10,9 @@ import click
 from rekal.app.context import here
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import FOUND, REFUSED, UsageError
-from rekal.scrub import report
+from rekal.scrub import count_secrets
+from rekal.store.all_texts import iterate_texts
 from rekal.store.ledger import open_ledger
-
-_TEXTS = """SELECT content FROM turns UNION ALL SELECT command FROM tool_calls WHERE command IS NOT NULL
-    UNION ALL SELECT excerpt FROM tool_calls WHERE excerpt IS NOT NULL
-    UNION ALL SELECT path FROM tool_calls WHERE path IS NOT NULL
-    UNION ALL SELECT subject FROM checkpoints WHERE subject IS NOT NULL
-    UNION ALL SELECT branch FROM sessions WHERE branch IS NOT NULL
-    UNION ALL SELECT title FROM sessions WHERE title IS NOT NULL"""
 
 
 @click.command("scrub")
@@ -36,7 +30,9 @@ def command(path: Path | None, store: bool, as_json: bool) -> int:
     if (path is None) == (not store):
         raise UsageError("say what to look at", "give --check FILE or --store")
     app = here()
-    found = report(app.scrubber, _stored() if path is None else [path.read_text(encoding="utf-8", errors="replace")])
+    found = count_secrets(
+        app.scrubber, _stored() if path is None else [path.read_text(encoding="utf-8", errors="replace")]
+    )
     if as_json:
         emit_json(found)
     else:
@@ -47,6 +43,4 @@ def command(path: Path | None, store: bool, as_json: bool) -> int:
 def _stored() -> Iterator[str]:
     app = here()
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        cursor = ledger.con.execute(_TEXTS)
-        while rows := cursor.fetchmany(1000):
-            yield from (str(row[0]) for row in rows)
+        yield from iterate_texts(ledger.con)

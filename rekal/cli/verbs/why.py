@@ -14,11 +14,11 @@ from rekal.app.context import App, here
 from rekal.cli.output import day, emit_json, json_option, one_line, short
 from rekal.errors import FOUND, NOTHING_FOUND, GitError, UsageError
 from rekal.git import Commit
-from rekal.why.blame import BlamedCommit, blame, file_lines
-from rekal.why.line_keys import widened
+from rekal.why import blame, line_keys
+from rekal.why.blame import BlamedCommit
 
-if TYPE_CHECKING:  # loaded while git works: see `_lines`
-    from rekal.why.why import Reason, WhyAnswer
+if TYPE_CHECKING:  # loaded while git works: see `_answer_lines`
+    from rekal.why.why import WhyAnswer, WhyReason
 
 _TARGET = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:[-,](?P<last>\d+))?")
 _BLOCKS = 3  # of three lines each; with head and tail the answer stays within twelve lines
@@ -44,7 +44,7 @@ def command(target: str, as_json: bool) -> int:
     app = here()
     app.require_store()
     file = _file(app, target)
-    answer = _lines(app, target, file) if file else _commit(app, target)
+    answer = _answer_lines(app, target, file) if file else _answer_commit(app, target)
     if as_json:
         emit_json(answer)
     else:
@@ -84,32 +84,32 @@ def _exists(app: App, path: str) -> bool:
     return (app.repo.worktree / path).is_file()
 
 
-def _lines(app: App, target: str, file: _Target) -> WhyAnswer:
-    now = file_lines(app.repo, file.path)
+def _answer_lines(app: App, target: str, file: _Target) -> WhyAnswer:
+    now = blame.read_file_lines(app.repo, file.path)
     if now is None:
         raise UsageError(f"there is no {file.path} here", "give a file of this repository, or a commit")
     last = file.last or max(len(now), 1)
     if last > len(now):
         raise UsageError(f"{file.path} has only {len(now)} lines", "give a line that is there")
     with ThreadPoolExecutor(1) as pool:
-        span = widened(now, file.first, last) if file.last else (None, None)
-        blaming = pool.submit(blame, app.repo, file.path, *span)
+        span = line_keys.widen_range(now, file.first, last) if file.last else (None, None)
+        blaming = pool.submit(blame.blame_file, app.repo, file.path, *span)
         # Loading the database engine takes a tenth of a second, which git needs anyway.
         from rekal.store.ledger import open_ledger
-        from rekal.why.why import why_lines
+        from rekal.why.why import explain_lines
 
         blamed = blaming.result()
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        return why_lines(ledger.con, app.repo, target, file.path, now, blamed, file.first, last)
+        return explain_lines(ledger.con, app.repo, target, file.path, now, blamed, file.first, last)
 
 
-def _commit(app: App, target: str) -> WhyAnswer:
+def _answer_commit(app: App, target: str) -> WhyAnswer:
     from rekal.store.ledger import open_ledger
-    from rekal.why.why import WhyAnswer, why_commits
+    from rekal.why.why import WhyAnswer, explain_commits
 
     commit = commit_named(app, target)
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        reasons = why_commits(ledger.con, app.repo, [commit])[commit.sha]
+        reasons = explain_commits(ledger.con, app.repo, [commit])[commit.sha]
     return WhyAnswer(target, None, 0, 0, reasons)
 
 
@@ -132,7 +132,7 @@ def as_blamed(commit: Commit, author: str) -> BlamedCommit:
 
 def render(answer: WhyAnswer) -> list[str]:
     """At most twelve lines: the blocks with most lines first, the rest counted."""
-    blocks: dict[tuple[object, ...], list[Reason]] = {}
+    blocks: dict[tuple[object, ...], list[WhyReason]] = {}
     for reason in answer.reasons:
         key = (reason.level, reason.commit, reason.session_id, reason.turn, reason.note)
         blocks.setdefault(key, []).append(reason)
@@ -149,11 +149,11 @@ def render(answer: WhyAnswer) -> list[str]:
     return out
 
 
-def _size(group: list[Reason]) -> int:
+def _size(group: list[WhyReason]) -> int:
     return sum(reason.last - reason.first + 1 for reason in group)
 
 
-def block(path: str | None, group: list[Reason]) -> list[str]:
+def block(path: str | None, group: list[WhyReason]) -> list[str]:
     """Up to three lines on reasons that differ in their lines only: where, the prompt, the sentence."""
     reason = group[0]
     where = f"{path}:{_spans(group)}" if path else "commit"
@@ -175,6 +175,6 @@ def block(path: str | None, group: list[Reason]) -> list[str]:
     return out
 
 
-def _spans(group: list[Reason]) -> str:
+def _spans(group: list[WhyReason]) -> str:
     shown = [str(r.first) if r.first == r.last else f"{r.first}-{r.last}" for r in group[:4]]
     return ",".join(shown) + (f",+{len(group) - 4}" if len(group) > 4 else "")

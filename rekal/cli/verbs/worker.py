@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from rekal.app.context import App, here
-from rekal.app.forget import finish_forgetting
+from rekal.app.forget_everywhere import finish_forgetting
 from rekal.app.receive import has_news, import_arrived
 from rekal.app.refresh import refresh_index
 from rekal.app.share import note_unsent

@@ -15,8 +15,8 @@ _ATTRIBUTES = frozenset(
 )
 
 
-def values(text: str, start: int) -> Iterator[Span]:
-    """The values of the pairs ``name=value; ...`` that begin at ``start`` and look like credentials."""
+def cookie_values(text: str, start: int) -> Iterator[Span]:
+    """Yield the values of the pairs ``name=value; ...`` that begin at ``start`` and look like credentials."""
     pair = _PAIR.match(text, start)
     while pair:
         value = pair["secret"] or ""
@@ -26,11 +26,11 @@ def values(text: str, start: int) -> Iterator[Span]:
         pair = _PAIR.match(text, pair.end()) if text[pair.end() - 1] == ";" else None
 
 
-def _find(text: str, hay: Hay) -> Iterator[Span]:
+def _find_cookies(text: str, hay: Hay) -> Iterator[Span]:
     for at in hay.positions(("cookie",)):
         header = _HEADER.match(text, at)
         if header:
-            yield from values(text, header.end())
+            yield from cookie_values(text, header.end())
 
 
-KIND = Kind("cookie", ("cookie",), _find)
+KIND = Kind("cookie", ("cookie",), _find_cookies)

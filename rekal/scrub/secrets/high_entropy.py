@@ -43,7 +43,7 @@ _IN_PATH = Regex(r"^/|(?:^|/)(?:[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,})(?:/|$)")
 _MARKED = Regex(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
 
 
-def _find(text: str, hay: Hay) -> Iterator[Span]:
+def _find_random(text: str, hay: Hay) -> Iterator[Span]:
     classes = hay.whole.encode("ascii").translate(_CLASSES)
     at = classes.find(_RUN)
     while at >= 0:
@@ -58,7 +58,7 @@ def _find(text: str, hay: Hay) -> Iterator[Span]:
 
 
 def _is_path(run: str) -> bool:
-    """Whether ``run`` is a path none of whose parts is long enough by itself."""
+    """True if ``run`` is a path and each of its parts is too short to be a secret."""
     return "/" in run and max(map(len, run.split("/"))) < _LEAST and _IN_PATH.search(run) is not None
 
 
@@ -80,7 +80,7 @@ def _candidates(text: str, start: int, end: int) -> Iterator[Span]:
 def _is_random(run: str) -> bool:
     if not looks_mixed(run) or sum(map(len, _WORDS.findall(run))) > len(run) / 2:
         return False
-    return restlessness(run) >= _MIN_RESTLESSNESS and entropy(run) >= _MIN_ENTROPY
+    return _restlessness(run) >= _MIN_RESTLESSNESS and _entropy(run) >= _MIN_ENTROPY
 
 
 def _is_data(text: str, start: int, end: int) -> bool:
@@ -92,17 +92,17 @@ def _is_data(text: str, start: int, end: int) -> bool:
     )
 
 
-def restlessness(run: str) -> float:
+def _restlessness(run: str) -> float:
     """Share of neighbouring characters of ``run`` of different class (small, capital, digit, other), 0 to 1."""
     classes = [0 if ch.islower() else 1 if ch.isupper() else 2 if ch.isdigit() else 3 for ch in run]
     changes = sum(left != right for left, right in itertools.pairwise(classes))
     return changes / max(1, len(run) - 1)
 
 
-def entropy(run: str) -> float:
+def _entropy(run: str) -> float:
     """Shannon entropy of ``run`` in bits per character."""
     size = len(run)
     return -sum(count / size * math.log2(count / size) for count in Counter(run).values())
 
 
-KIND = Kind("high-entropy", ("",), _find, in_run=True)
+KIND = Kind("high-entropy", ("",), _find_random, in_run=True)

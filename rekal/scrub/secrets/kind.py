@@ -1,4 +1,4 @@
-"""What a kind of secret is, and the two ways most kinds find theirs: a pattern, or a prefix and a long body.
+"""A kind of secret, and the two ways most kinds find theirs: a pattern, or a prefix and a long body.
 
 A kind names cheap literal hints: a text without any of them is never searched. Text may be JSON-escaped once or
 more, so a secret may follow ``\\n`` as well as a real line break; a finding never includes a character of the escape.
@@ -37,7 +37,7 @@ compile_once = cache(re.compile)
 
 
 class Hay:
-    """Where the hints of a text are looked for: the whole text in lower case, or some pieces of it.
+    """The text in which hints are looked for: the whole text in lower case, or some pieces of it.
 
     ``text`` is what is searched, ``whole`` the whole text with one ``?`` for every character that is not ASCII. With
     pieces, ``text`` joins them, ``joints`` says where each begins in ``text`` and ``shifts`` how far each was moved.
@@ -61,7 +61,7 @@ class Hay:
         self._shifts = shifts
 
     def positions(self, hints: Iterable[str]) -> Iterator[int]:
-        """Where in the whole text ``hints`` stand, hint by hint."""
+        """Yield the positions of ``hints`` in the whole text, hint by hint."""
         find = self.text.find
         for hint in hints:
             if hint in self.absent:
@@ -144,7 +144,7 @@ def by_prefix(
             if match is None:
                 continue
             begun, done = match.span()
-            parts = _parts(text, match, part, least)
+            parts = _token_parts(text, match, part, least)
             token = "".join(text[start:end] for start, end in parts)
             size = len(token) - len(match["prefix"])
             if size >= least and len(set(token)) > 6 and _SAMPLE not in token and (check is None or check(token)):
@@ -153,7 +153,7 @@ def by_prefix(
     return Kind(name, hints, find, in_run=True, by_prefix=True)
 
 
-def _parts(text: str, match: re.Match[str], part: re.Pattern[str], least: int) -> list[Span]:
+def _token_parts(text: str, match: re.Match[str], part: re.Pattern[str], least: int) -> list[Span]:
     """The spans of one token: more than one when it goes on after a line break."""
     parts = [match.span()]
     size = match.end() - match.end("prefix")
@@ -177,7 +177,7 @@ _CAPITAL = Regex(r"[A-Z]")
 
 
 def _goes_on(parts: list[Span], more: str) -> bool:
-    """Whether ``more`` on the next line belongs to a token that is long enough without it.
+    """True if ``more`` on the next line belongs to a token that is long enough without it.
 
     A long part with digits does; so does a shorter rest after two lines of the same width.
     """
@@ -188,10 +188,10 @@ def _goes_on(parts: list[Span], more: str) -> bool:
 
 
 def looks_mixed(text: str) -> bool:
-    """Whether ``text`` has a digit, a small and a capital letter, as generated tokens do and words do not."""
+    """True if ``text`` has a digit, a small and a capital letter, as generated tokens do and words do not."""
     return bool(_DIGIT.search(text) and _SMALL.search(text) and _CAPITAL.search(text))
 
 
 def has_digit(text: str) -> bool:
-    """Whether ``text`` has a digit."""
+    """True if ``text`` has a digit."""
     return _DIGIT.search(text) is not None

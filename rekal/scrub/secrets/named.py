@@ -15,8 +15,7 @@ import msgspec
 
 from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Finder, Hay, Kind, Span, has_digit
-from rekal.scrub.secrets.placeholder import is_placeholder, words
-from rekal.scrub.secrets.quoting import string_end
+from rekal.scrub.secrets.placeholder import is_placeholder, word_set
 
 Form = Literal["flag", "query", "env", "json", "config"]
 
@@ -30,6 +29,7 @@ _AFTER = Regex(
 _OPEN = Regex(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
 _BARE = Regex(r"""[^\s"'`\\<>\x00-\x1f]{1,512}""")
 _LONGEST = 512
+_LONGEST_STRING = 8192
 _REST = Regex(r"[A-Za-z0-9+/_\-=.]{1,8192}")
 _QUERY_BARE = Regex(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]{1,512}""")
 _LIST_END = Regex(r"[,;&|)}\]]")
@@ -43,14 +43,14 @@ _SECRET = Regex(
     r"|token|credentials?|(?:^|[_\-])auth|(?:^|[_\-])cred)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new|value))?$"
 )
 
-_TELLING = words("password passwd pwd secret token enter invalid required must should please")
+_TELLING = word_set("password passwd pwd secret token enter invalid required must should please")
 _HARMLESS = Regex(
     r"(?:page|next|prev|continu\w*|cursor|cancel\w*|design|max|min|stop|eos|bos|pad|sync|resume|input|output|public)[_\-]?"
     r"(?:token|key)"
 )
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedValue(msgspec.Struct, frozen=True):
     """One value under a secret name."""
 
     form: Form
@@ -60,9 +60,9 @@ class Named(msgspec.Struct, frozen=True):
 
 # The kinds of all forms ask for the same text one after the other.
 @lru_cache(maxsize=1)
-def named_values(text: str, hay: Hay) -> tuple[Named, ...]:
+def named_values(text: str, hay: Hay) -> tuple[NamedValue, ...]:
     """All values of ``text`` under secret names that look like secrets."""
-    found: dict[int, Named] = {}
+    found: dict[int, NamedValue] = {}
     for hint in _HINTS:
         done = 0
         for at in hay.positions((hint,)):
@@ -71,14 +71,14 @@ def named_values(text: str, hay: Hay) -> tuple[Named, ...]:
             after = _AFTER.match(text, at)
             if after is None or (after["sep"] == " " and "-" not in text[max(0, at - 24) : at]):
                 continue
-            value = _value(text, at, after)
+            value = _read_value(text, at, after)
             if value:
                 found[value.start] = value
                 done = value.end
     return tuple(found[start] for start in sorted(found))
 
 
-def _value(text: str, at: int, after: re.Match[str]) -> Named | None:
+def _read_value(text: str, at: int, after: re.Match[str]) -> NamedValue | None:
     before = _BEFORE.search(text[max(0, at - 40) : at])
     start = at - len(before[0] if before else "")
     if text[start - 1 : start] == "\\" and text[start] in "nrtbf":
@@ -96,8 +96,8 @@ def _value(text: str, at: int, after: re.Match[str]) -> Named | None:
         return None
     opened = _OPEN.match(text, after.end())
     if opened:
-        return _quoted(text, opened, form, password, bare_name)
-    return _unquoted(text, after, form, password)
+        return _read_quoted(text, opened, form, password, bare_name)
+    return _read_bare(text, after, form, password)
 
 
 @lru_cache(maxsize=512)
@@ -120,9 +120,9 @@ def _form(text: str, start: int, name: str, after: re.Match[str], option: bool) 
     return "config"
 
 
-def _quoted(text: str, opened: re.Match[str], form: Form, password: bool, name: str) -> Named | None:
+def _read_quoted(text: str, opened: re.Match[str], form: Form, password: bool, name: str) -> NamedValue | None:
     start = opened.end()
-    end = string_end(text, start, opened["quote"], len(opened["slashes"]))
+    end = _string_end(text, start, opened["quote"], len(opened["slashes"]))
     line = text.find("\n", start, end if end >= 0 else start + 400)
     if end < 0 or line >= 0:  # not closed on its line: a stray quote, or text cut short
         bare = _BARE.match(text, start)
@@ -131,8 +131,27 @@ def _quoted(text: str, opened: re.Match[str], form: Form, password: bool, name: 
     if len(value) < 4 or is_placeholder(value):
         return None
     if password:
-        return Named(form, start, end) if not _is_prose(value, name) else None
-    return Named(form, start, end) if looks_generated(value) else None
+        return NamedValue(form, start, end) if not _is_prose(value, name) else None
+    return NamedValue(form, start, end) if looks_generated(value) else None
+
+
+def _string_end(text: str, start: int, quote: str, level: int) -> int:
+    """End of the content of a string whose content begins at ``start``, or -1 when it is not closed nearby.
+
+    ``level`` is the number of backslashes before the opening quote: 0 plain, 1 escaped once, 3 twice. The closing
+    quote has as many, plus whole escaped backslashes of the content (2 * (level + 1) each); any other number of
+    backslashes makes it a quote inside the string.
+    """
+    at = start
+    limit = min(len(text), start + _LONGEST_STRING)
+    while (at := text.find(quote, at, limit)) >= 0:
+        slashes = 0
+        while at - slashes > start and text[at - slashes - 1] == "\\":
+            slashes += 1
+        if slashes >= level and (slashes - level) % (2 * (level + 1)) == 0:
+            return at - level
+        at += 1
+    return -1
 
 
 def _is_prose(value: str, name: str) -> bool:
@@ -142,7 +161,7 @@ def _is_prose(value: str, name: str) -> bool:
     return labelled or low == name or len(value.split()) > 6
 
 
-def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Named | None:
+def _read_bare(text: str, after: re.Match[str], form: Form, password: bool) -> NamedValue | None:
     regex = _QUERY_BARE if form == "query" else _BARE
     match = regex.match(text, after.end())
     if match is None:
@@ -155,11 +174,11 @@ def _unquoted(text: str, after: re.Match[str], form: Form, password: bool) -> Na
         return None
     end = after.end() + len(value)
     rest = _REST.match(text, end) if len(value) == _LONGEST else None
-    return Named(form, after.end(), rest.end() if rest else end)
+    return NamedValue(form, after.end(), rest.end() if rest else end)
 
 
 def _looks_typed(value: str, form: Form) -> bool:
-    """Whether an unquoted ``value`` is a password: anything where only values stand, else no identifier or path."""
+    """True if an unquoted ``value`` is a password: anything where only values stand, else no identifier or path."""
     if form in ("flag", "env", "query"):
         return len(value) >= 4
     if value.isdigit():
@@ -169,12 +188,12 @@ def _looks_typed(value: str, form: Form) -> bool:
 
 
 def _is_wordy(value: str) -> bool:
-    """Whether words of four letters or more make up most of ``value``."""
+    """True if words of four letters or more make up most of ``value``."""
     return sum(map(len, _WORD.findall(value))) > 0.7 * len(value)
 
 
 def looks_generated(value: str) -> bool:
-    """Whether ``value`` looks made by a generator: eight or more characters, digits among letters, no words or path."""
+    """True if ``value`` looks generated: eight or more characters, digits among letters, neither words nor a path."""
     if len(value) < 8 or re.search(r"[\s(){}<>\[\]|]", value) or not re.search(r"\d", value):
         return False
     if not re.search(r"[A-Za-z]", value) or "://" in value or value.startswith(("/", "./", "~", "../", "@")):

@@ -14,11 +14,11 @@ _PASSWORD = Regex(rf"password{_GAP}(?:\\*[\"'])?(?P<secret>[^\s\"'\\]+)")
 _LOOK_BACK = 256
 
 
-def _find(text: str, hay: Hay) -> Iterator[Span]:
+def _find_netrc(text: str, hay: Hay) -> Iterator[Span]:
     for at in hay.positions(("password",)):
         password = _PASSWORD.match(text, at)
         if password and _LOGIN.search(text[max(0, at - _LOOK_BACK) : at]) and not is_placeholder(password["secret"]):
             yield password.span("secret")
 
 
-KIND = Kind("netrc", ("password",), _find)
+KIND = Kind("netrc", ("password",), _find_netrc)

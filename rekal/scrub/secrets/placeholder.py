@@ -7,12 +7,12 @@ import re
 from rekal.scrub.regex import Regex
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """The words of ``text`` as a set."""
     return frozenset(text.split())
 
 
-_WORDS = words("""
+_WORDS = word_set("""
     null none nil undefined true false yes no string str number int bool boolean any object unknown
     void bytes optional required disabled enabled default empty pass password passwd pwd secret token key
     value text hidden basic bearer changeme changeit todo tbd na n/a file env input prompt username
@@ -38,7 +38,7 @@ _SEQUENCES = ("0123456789", "1234567890", "abcdefghij", "abcdef123456", "abc123d
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether ``value`` is no secret but a stand-in for one."""
+    """True if ``value`` stands in for a secret: a variable, a call, an example."""
     stripped = value.strip().strip("\"'`")
     low = stripped.lower()
     return (
@@ -49,8 +49,3 @@ def is_placeholder(value: str) -> bool:
         or _CALL.match(stripped) is not None
         or any(low.startswith(sequence) for sequence in _SEQUENCES)
     )
-
-
-def not_placeholder(value: str) -> bool:
-    """The negation of :func:`is_placeholder`, as a check."""
-    return not is_placeholder(value)

@@ -1,4 +1,4 @@
-"""What somebody marked ``<private>``: never stored, closed or not."""
+"""Text that somebody marked ``<private>``: never stored, closed or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPEN = Regex(r"<private>", re.IGNORECASE)
 _TAG = Regex(r"<(?P<slash>/?)private>", re.IGNORECASE)
 
 
-def _find(text: str, hay: Hay) -> Iterator[Span]:
+def _find_private_blocks(text: str, hay: Hay) -> Iterator[Span]:
     opened = _OPEN.search(text)
     while opened:
         end = _closing(text, opened.end())
@@ -30,4 +30,4 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-KIND = Kind("private", ("<private>",), _find)
+KIND = Kind("private", ("<private>",), _find_private_blocks)

@@ -22,7 +22,7 @@ _LINE = Regex(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P<word
 _DIFF_LINE = Regex(r"(?:\r?\n|\\+n)[+\-]")
 
 
-def _find(text: str, hay: Hay) -> Iterator[Span]:
+def _find_key_blocks(text: str, hay: Hay) -> Iterator[Span]:
     for begin in _BEGIN.finditer(text):
         body = _BODY.match(text, begin.end())
         if body is None:
@@ -42,4 +42,4 @@ def _find(text: str, hay: Hay) -> Iterator[Span]:
             yield begin.start(), stop
 
 
-KIND = Kind("private-key", ("-----begin",), _find)
+KIND = Kind("private-key", ("-----begin",), _find_key_blocks)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rekal.scrub.regex import Regex
 from rekal.scrub.secrets import cookie
 from rekal.scrub.secrets.kind import Hay, Kind, Span
-from rekal.scrub.secrets.placeholder import is_placeholder, words
+from rekal.scrub.secrets.placeholder import is_placeholder, word_set
 
 _HINTS = (" -",)
 _OPTIONS = ("p", "u", "U", "b", "-user", "-proxy-user")
@@ -18,22 +18,22 @@ _OPTION = Regex(
 )
 _COOKIES = Regex(r"""[ ]-b[ =]?(?:\\*["'])?(?=[\w.\-]+=)""")
 _WORD = Regex(r"(?:\\+[nrt]|\dm)?([A-Za-z][\w\-]*)")
-_GLUED = words("mysql mysqldump mysqladmin mariadb mariadb-dump")
-_SPACED = words("sshpass mongo mongosh mongodump mongorestore")
-_REGISTRY = words("docker podman helm oras skopeo")
-_WEB = words("curl wget http https")
+_GLUED = word_set("mysql mysqldump mysqladmin mariadb mariadb-dump")
+_SPACED = word_set("sshpass mongo mongosh mongodump mongorestore")
+_REGISTRY = word_set("docker podman helm oras skopeo")
+_WEB = word_set("curl wget http https")
 _ENDS = ("\n", "|", ";", "&", "\\n")
 _LOOK_BACK = 200
 
 
-def _find(text: str, hay: Hay) -> Iterator[Span]:
+def _find_short_flags(text: str, hay: Hay) -> Iterator[Span]:
     for at in hay.positions(_HINTS):
         if not text.startswith(_OPTIONS, at + 2):
             continue
         cookies = _COOKIES.match(text, at)
         if cookies:
             if not _WEB.isdisjoint(_command(text, at)):
-                yield from cookie.values(text, cookies.end())
+                yield from cookie.cookie_values(text, cookies.end())
             continue
         option = _OPTION.match(text, at)
         if option is None:
@@ -51,7 +51,7 @@ def _command(text: str, at: int) -> list[str]:
 
 
 def _takes_password(text: str, at: int, option: re.Match[str]) -> bool:
-    """Whether the command before the option is one whose option this is."""
+    """True if the command before the option is one that takes a password there."""
     before = _command(text, at)
     if option["login"]:
         return not _WEB.isdisjoint(before)
@@ -61,4 +61,4 @@ def _takes_password(text: str, at: int, option: re.Match[str]) -> bool:
     return not _SPACED.isdisjoint(before) or ("login" in before and not _REGISTRY.isdisjoint(before))
 
 
-KIND = Kind("short-flag", _HINTS, _find)
+KIND = Kind("short-flag", _HINTS, _find_short_flags)

@@ -1,4 +1,4 @@
-"""What scrubbing would take out of texts, counted and never shown."""
+"""Counts of what scrubbing takes out of texts; the texts themselves are never shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from rekal.scrub.scrubber import Scrubber
 
 
-class Report(msgspec.Struct, frozen=True):
+class ScrubReport(msgspec.Struct, frozen=True):
     """Counts over ``texts`` texts of ``characters`` characters and ``words`` words.
 
     ``kinds`` is (kind, findings) with the most frequent first; ``redacted_words`` counts words that hold a finding.
@@ -28,13 +28,13 @@ class Report(msgspec.Struct, frozen=True):
         return self.redacted_words / self.words if self.words else 0.0
 
     def lines(self) -> list[str]:
-        """The report for people: a line a kind, then a total."""
+        """The count_secrets for people: a line a kind, then a total."""
         rows = [f"{count:8}  {kind}" for kind, count in self.kinds]
         total = sum(count for _, count in self.kinds)
         return [*rows, f"{total:8}  in {self.texts} texts ({self.share:.4%} of words)"]
 
 
-def report(scrubber: Scrubber, texts: Iterable[str]) -> Report:
+def count_secrets(scrubber: Scrubber, texts: Iterable[str]) -> ScrubReport:
     """Count what ``scrubber`` finds in ``texts``. Nothing of the texts themselves is in the answer."""
     kinds: Counter[str] = Counter()
     size = characters = words = redacted = 0
@@ -46,4 +46,4 @@ def report(scrubber: Scrubber, texts: Iterable[str]) -> Report:
             kinds[kind] += 1
             redacted += max(1, len(text[start:end].split()))
     ranked = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    return Report(size, characters, words, redacted, tuple(ranked))
+    return ScrubReport(size, characters, words, redacted, tuple(ranked))

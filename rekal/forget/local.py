@@ -1,0 +1,135 @@
+"""Forgetting in this clone, from the ledger to the ref.
+
+The order survives a crash at any point: first the mentions that only texts lead to, then a mark, then tombstones and
+deletion in one transaction. From there on everything follows from the tombstones, and :func:`finish_interrupted` does
+the rest for whoever comes next.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from rekal.errors import RekalError
+from rekal.forget import history, logs, own_ref
+from rekal.forget.own_ref import Unpublished
+from rekal.forget.request import ForgetRequest, find_targets
+from rekal.git import Repo
+from rekal.store import forget_targets
+from rekal.store.erase import Erased, erase, rewrite
+from rekal.store.forget_requests import record_request
+from rekal.store.forget_targets import Match
+from rekal.store.layout import Layout
+from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.locks import exclusive
+from rekal.store.tombstones import forgotten
+from rekal.transport import refs, sent_log
+from rekal.transport.refs import Namespace, OwnRef, tip_of
+
+_WAIT = 60.0
+_UNFINISHED = "forgetting"
+
+
+class ForgetPlace(msgspec.Struct, frozen=True):
+    """The clone that forgets, and its author."""
+
+    layout: Layout
+    repo: Repo
+    namespace: Namespace
+
+    def ref(self, ledger: Ledger) -> OwnRef:
+        """This clone's ref."""
+        return refs.own_ref(self.repo.author(), ledger.meta("store_id") or "", self.namespace)
+
+
+class ForgetResult(msgspec.Struct, frozen=True):
+    """Counts of one request, and its id for an undo.
+
+    ``others`` are the teammates whose sessions it concerned; ``traces`` counts log lines and waiting events.
+    """
+
+    act: str
+    erased: Erased
+    traces: int = 0
+    others: tuple[str, ...] = ()
+    unpublished: Unpublished = Unpublished()
+
+
+def preview_request(place: ForgetPlace, request: ForgetRequest) -> Erased:
+    """Count what a request takes out of the ledger. Changes nothing."""
+    with (
+        exclusive(place.layout.lock, wait=_WAIT, purpose="looking at what would be forgotten"),
+        open_ledger(place.layout.data, read_only=False, wait=_WAIT) as ledger,
+    ):
+        # The deletion itself is the only count that cannot differ from the deletion.
+        ledger.con.execute("BEGIN")
+        try:
+            return erase(ledger.con, find_targets(ledger.con, request).targets)
+        finally:
+            ledger.con.execute("ROLLBACK")
+
+
+def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
+    """Forget it in the ledger, its free pages, spool, logs and our ref. The index is the caller's.
+
+    Raises :class:`RekalError` when there is nothing of the kind.
+    """
+    layout = place.layout
+    with (
+        # In this order everywhere: a push holds the first one and then asks for the second.
+        exclusive(layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
+        exclusive(layout.lock, wait=_WAIT, purpose="forgetting"),
+    ):
+        with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger:
+            found = find_targets(ledger.con, request)
+            if not found.targets:
+                raise RekalError("nothing here matches", "nothing was changed")
+            matches, needles = request.matches(), forget_targets.match_any_text(found.needles)
+            mention: Match = lambda text: matches(text) or needles(text)  # noqa: E731 - one name, used twice
+            cleared = logs.remove_mentions(layout, mention)
+            (layout.run / _UNFINISHED).touch()
+            # Before the deletion: afterwards nothing tells whose sessions they were.
+            others = forget_targets.find_other_owners(ledger.con, found.targets)
+            with ledger.transaction():
+                forget_targets.clear_local_texts(ledger.con, mention, found.needles)  # which name the sessions, too
+                erased = erase(ledger.con, found.targets)
+                name = record_request(ledger, found.targets, request.kinds, place.repo.author().name)
+            history.note_for_undo(layout.run, name, erased.touched, erased.commits)
+        return ForgetResult(name, erased, cleared, others, _finish_deletion(place))
+
+
+def finish_interrupted(place: ForgetPlace) -> Unpublished | None:
+    """Finish an interrupted forgetting; None when there was none."""
+    if not (place.layout.run / _UNFINISHED).exists():
+        return None
+    with (
+        exclusive(place.layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
+        exclusive(place.layout.lock, wait=_WAIT, purpose="forgetting"),
+    ):
+        return _finish_deletion(place)
+
+
+def _finish_deletion(place: ForgetPlace) -> Unpublished:
+    layout = place.layout
+    # Deleted rows stay in free pages until the file is written anew.
+    rewrite(layout.data, layout.run)
+    with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
+        ref, gone, stones = place.ref(ledger), forgotten(ledger.con), sent_log.own_tombstones(ledger)
+    done = Unpublished()
+    if tip_of(place.repo, ref.name) and own_ref.ref_holds(place.repo, ref, gone):
+        done = own_ref.unpublish_ref(place.repo, layout.run, ref, gone, stones)
+        # The new ref carries the tombstones: the next push must not send them a second time.
+        with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger, ledger.transaction():
+            sent = sent_log.sent(ledger).marks
+            marks = [("tombstone", stone.target) for stone in stones]
+            sent_log.mark(ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or "")
+    else:
+        own_ref.drop_replaced_tips(place.repo, layout.run, ref)  # cut short after the ref was replaced
+    (layout.run / _UNFINISHED).unlink(missing_ok=True)
+    return done
+
+
+def damaged_files(layout: Layout) -> list[Path]:
+    """Databases that were moved aside as damaged; they cannot be searched."""
+    return sorted(layout.directory.glob("data.db.damaged-*"))

@@ -1,0 +1,91 @@
+"""A request to forget: by id, text, pattern or path, and its targets in the ledger."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from rekal.errors import UsageError
+from rekal.store import forget_targets
+from rekal.store.database import Connection
+from rekal.store.forget_targets import Match, Targets
+from rekal.store.queries import session_ids
+
+
+class ForgetRequest(msgspec.Struct, frozen=True):
+    """Everything that one command asks to forget.
+
+    ``names`` are sessions, ``SESSION#TURN`` or memories; all parts add up.
+    """
+
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> str:
+        """The ways by which it names things: the reason in the tombstones, which travel and must not repeat words."""
+        turns = any("#" in name for name in self.names)
+        ids = any("#" not in name for name in self.names)
+        given = {"id": ids, "turn": turns, "text": self.texts, "pattern": self.patterns, "path": self.paths}
+        return ", ".join(word for word, there in given.items() if there)
+
+    def matches(self) -> Match:
+        """Return a test: does a text have one of the texts, patterns or paths? Raises :class:`UsageError`."""
+        tests = [
+            *map(_match_text, self.texts),
+            *map(_match_pattern, self.patterns),
+            *map(forget_targets.match_path, self.paths),
+        ]
+        return lambda text: any(test(text) for test in tests)
+
+
+def _match_text(part: str) -> Match:
+    if not part.strip():
+        raise UsageError("an empty text is in everything", "give the text to forget")
+    return lambda text: part in text
+
+
+def _match_pattern(pattern: str) -> Match:
+    try:
+        found = re.compile(pattern).search
+    except re.error as error:
+        raise UsageError(f"{pattern} is not a regular expression ({error})", "see Python's `re`") from None
+    if found(""):
+        # `x*` would forget the whole store.
+        raise UsageError(f"{pattern} matches every text", "give a pattern that matches only what is to go")
+    return lambda text: found(text) is not None
+
+
+def find_targets(con: Connection, request: ForgetRequest) -> Targets:
+    """All targets of a request. Raises :class:`UsageError` for a name that is not stored or is ambiguous."""
+    found = Targets()
+    for name in request.names:
+        found = found.plus(_targets_of_name(con, name))
+    if request.texts or request.patterns:
+        # Paths have targets of their own, which include the texts that mention them.
+        without_paths = msgspec.structs.replace(request, paths=())
+        found = found.plus(forget_targets.targets_of_text(con, without_paths.matches()))
+    for path in request.paths:
+        found = found.plus(forget_targets.targets_of_path(con, path))
+    return found
+
+
+def _targets_of_name(con: Connection, name: str) -> Targets:
+    prefix, turn, number = name.partition("#")
+    # Without a prefix, "#3" would match every session.
+    sessions = session_ids(con, prefix) if prefix else []
+    memories = forget_targets.find_memory_ids(con, prefix) if prefix and not turn else []
+    if not sessions and not memories:
+        raise UsageError(f"{name} names nothing that is stored", "`rekal log` and `rekal find` print ids")
+    if len(sessions) + len(memories) > 1:
+        raise UsageError(f"{name} names {len(sessions) + len(memories)} sessions or memories", "give more of the id")
+    if memories:
+        return forget_targets.targets_of_memory(con, memories[0])
+    if not turn:
+        return forget_targets.targets_of_session(con, sessions[0])
+    if not number.removeprefix("t").isdecimal():
+        raise UsageError(f"{name} is not SESSION#TURN", "turns are numbered as `rekal show` prints them")
+    return forget_targets.targets_of_turn(con, sessions[0], int(number.removeprefix("t")))
