@@ -12,7 +12,6 @@ their texts to an endpoint, or open a model file that came with it.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import sys
 from collections.abc import Mapping
@@ -229,6 +228,8 @@ def _drop_unknown(values: dict[str, Any], path: Path, prefix: str = "") -> list[
             said.extend(_drop_unknown(values[key], path, name + "."))
             continue
         del values[key]
+        import difflib  # 5 ms that only a mistake costs
+
         near = difflib.get_close_matches(name, HELP, 1)
         said.append(f"{path}: unknown setting {name}" + (f", did you mean {near[0]}?" if near else ""))
     return said

@@ -21,7 +21,9 @@ _FEWEST_WORDS = 3
 _GRAMMAR = frozenset(
     _WORD.findall("a an the of to in on for by with and or is are be as at it its we not no never use using")
 )
-_OPPOSED = {"decision": ("dead_end",), "dead_end": ("decision", "procedure", "preference")}
+OPPOSED = {"decision": ("dead_end",), "dead_end": ("decision", "procedure", "preference"), "procedure": ("dead_end",),
+           "preference": ("dead_end",)}  # fmt: skip
+"""Types of memories that can say the opposite of one another, both ways."""
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -89,7 +91,7 @@ def conflicts_of(new: Memory, memories: Iterable[Memory]) -> list[Conflict]:
 
 
 def _opposed(a: Memory, b: Memory) -> bool:
-    return b.type in _OPPOSED.get(a.type, ()) or a.type in _OPPOSED.get(b.type, ())
+    return b.type in OPPOSED.get(a.type, ())
 
 
 def _why_rejected(one: Memory) -> str:

@@ -7,6 +7,7 @@ that does not fit its kind is None and costs that event only.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, get_args
@@ -255,20 +256,25 @@ KINDS: Mapping[str, type[Content]] = {
 }
 """The payload's type by kind of event."""
 
-_DECODERS = {kind: msgspec.json.Decoder(type_) for kind, type_ in KINDS.items()}
 _ENCODER = msgspec.json.Encoder()
+
+
+@functools.cache
+def _decoder(kind: str) -> msgspec.json.Decoder[Content] | None:
+    # Made at first use: all of them take 5 ms, and a write needs none.
+    type_ = KINDS.get(kind)
+    return None if type_ is None else msgspec.json.Decoder(type_)
 
 
 def decode_payload(event: MemoryEvent) -> Content | None:
     """The event's payload; None for a kind of a later version and for a payload that does not fit its kind."""
-    decoder = _DECODERS.get(event.kind)
+    decoder = _decoder(event.kind)
     if decoder is None:
         return None
     try:
-        content: Content = decoder.decode(event.payload)
+        return decoder.decode(event.payload)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    return content
 
 
 def encode_payload(content: Content) -> str:

@@ -44,6 +44,15 @@ class Matcher(msgspec.Struct, frozen=True, omit_defaults=True):
         return bool(self.code or self.words)
 
 
+class Example(msgspec.Struct, frozen=True):
+    """A proposal with what its writer expects: ``violation`` or not. ``right``: the matcher said so."""
+
+    text: str
+    violation: bool
+    right: bool
+    reason: str
+
+
 def matcher_from(when: Sequence[str], words: Sequence[str], need: Sequence[str], unless: Sequence[str]) -> Matcher:
     """The matcher of a call's options. In ``unless`` what looks like a path or a glob exempts files.
 

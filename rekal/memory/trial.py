@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from rekal.git import Repo
-from rekal.memory.check import judge_text
-from rekal.memory.matchers import Matcher, find_spans, short_lines
+from rekal.memory.judge import judge_text
+from rekal.memory.matchers import Example, Matcher, find_spans, short_lines
 from rekal.memory.scope import path_matches
 from rekal.memory.state import Memory
 
@@ -17,15 +17,6 @@ _LARGEST = 256 << 10
 _MOST_COMMITS = 500
 _SECONDS = 60.0
 _MOST_SHOWN = 5
-
-
-class Example(msgspec.Struct, frozen=True):
-    """A proposal with what its writer expects: ``violation`` or not. ``right``: the matcher said so."""
-
-    text: str
-    violation: bool
-    right: bool
-    reason: str
 
 
 class Trial(msgspec.Struct, frozen=True):
