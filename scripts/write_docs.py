@@ -188,7 +188,7 @@ def _type(hint: object, seen: dict[str, type[msgspec.Struct]]) -> str:
     if origin in (dict, Mapping):
         return f"object of {_type(args[1], seen)}"
     if args:
-        named = [_type(a, seen) for a in args if a is not type(None)]
+        named = [_type(a, seen) for a in args if a not in (type(None), msgspec.UnsetType)]
         return " or ".join(named) + (" ?" if type(None) in args else "")
     return {"str": "text", "int": "number", "float": "number", "bool": "boolean", "datetime": "time"}.get(
         getattr(hint, "__name__", ""), getattr(hint, "__name__", "any")

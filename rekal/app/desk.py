@@ -122,7 +122,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         with (
             exclusive(layout.lock, wait=_WAIT, purpose="remembering"),
             open_ledger(layout.data, read_only=False, wait=_WAIT, create=True) as ledger,
-            ledger.transaction(),
+            ledger.transaction(indexed=False),  # memories are read from the log itself
         ):
             yield ledger
 

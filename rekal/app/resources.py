@@ -17,6 +17,7 @@ from rekal.config import Embed
 from rekal.index.dense import Dense
 from rekal.index.reader import IndexReader, open_index
 from rekal.index.vectors import VectorFile
+from rekal.model import MemoryEvent
 
 if TYPE_CHECKING:
     from rekal.embed.base import Embedder
@@ -52,13 +53,20 @@ class _Index:
         self._stack.close()
 
 
+class LedgerState(msgspec.Struct, frozen=True):
+    """Parts of a ledger that a recall wants: its position, and the log of memories in order."""
+
+    position: int = 0
+    events: tuple[MemoryEvent, ...] = ()
+
+
 class Kept:
     """Open indexes by path, and at most one model."""
 
     def __init__(self) -> None:
         self._indexes: dict[Path, _Index] = {}
         self._model: tuple[Embed, Embedder] | None = None
-        self._positions: dict[Path, tuple[object, int]] = {}
+        self._ledgers: dict[Path, tuple[object, LedgerState]] = {}
 
     def index(self, path: Path) -> IndexReader:
         """The index at ``path`` as it is now. Raises the errors of :func:`rekal.index.reader.open_index`."""
@@ -94,13 +102,13 @@ class Kept:
             self._model = chosen, open_chosen(chosen, api_key)
         return self._model[1]
 
-    def position(self, data: Path, read: Callable[[], int]) -> int:
-        """The ledger's position: ``read`` again only when the file, or what is not yet merged into it, has changed."""
+    def ledger(self, data: Path, read: Callable[[], LedgerState]) -> LedgerState:
+        """State of the ledger: ``read`` again only when the file, or what is not yet merged into it, has changed."""
         log = data.with_name(f"{data.name}.wal")
         now = (identity(data), identity(log) if log.exists() else None)
-        if self._positions.get(data, (None, 0))[0] != now:
-            self._positions[data] = now, read()
-        return self._positions[data][1]
+        if data not in self._ledgers or self._ledgers[data][0] != now:
+            self._ledgers[data] = now, read()
+        return self._ledgers[data][1]
 
     def drop_stale(self) -> None:
         """Close indexes that were replaced or removed: an open file keeps its space on the disk."""

@@ -15,7 +15,8 @@ class Filters(msgspec.Struct, frozen=True):
 
     ``file``: a path, its tail, or a directory in it, by whole segments, case-folded. ``commit``: a prefix of a commit
     id, before or after it was rewritten. ``author``: a part of ``name <email>``, case-folded. ``exclude``: session ids
-    left out together with their sub-agents' sessions. ``as_of`` looks at the world as it was then.
+    left out together with their sub-agents' sessions. ``as_of`` looks at the world as it was then, ``known_at``
+    at the store: ``later`` are the sessions with turns recorded after it, each with the first such turn's number.
     """
 
     file: str | None = None
@@ -27,6 +28,8 @@ class Filters(msgspec.Struct, frozen=True):
     since: datetime | None = None
     until: datetime | None = None
     as_of: datetime | None = None
+    known_at: datetime | None = None
+    later: tuple[tuple[str, int], ...] = ()
     exclude: tuple[str, ...] = ()
 
     @property
@@ -97,11 +100,24 @@ def turn_mask(reader: IndexReader, filters: Filters, sessions: Bools) -> Bools:
     if filters.timed:
         times = reader.turn_times
         mask &= (times >= filters.from_us) & (times <= filters.until_us) & (times != NO_TIME)
+    if filters.later:
+        mask &= ~_recorded_later(reader, filters)
     return mask
+
+
+def _recorded_later(reader: IndexReader, filters: Filters) -> Bools:
+    """Mask by place: turns that the store did not have yet. A session's turns are recorded in their order."""
+    first = np.full(len(reader.sessions), np.iinfo(np.int32).max, np.int32)
+    for session_id, seq in filters.later:
+        number = reader.sessions.number(session_id)
+        if number is not None:
+            first[number] = seq
+    turns = reader.units("turn")
+    return turns.seq >= first[turns.session]
 
 
 def sessions_in_time(reader: IndexReader, filters: Filters, turns: Bools) -> Bools:
     """Mask by session number: sessions with a turn in ``turns``; all of them when no time was asked for."""
-    if not filters.timed:
+    if not (filters.timed or filters.later):
         return np.ones(len(reader.sessions), np.bool_)
     return np.bincount(reader.units("turn").session[turns], minlength=len(reader.sessions)) > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,14 @@ class IndexReader:
         times = np.empty(len(self.units("turn")), np.int64)
         times[self.units("turn").place[found["doc_id"]]] = found["micros"]
         return times
+
+    def turn_before(self, session_id: str, when: datetime) -> int | None:
+        """The last turn of a session that was said by then; None when the index has none."""
+        found = self.rows(
+            "SELECT max(seq) FROM docs WHERE kind = 'turn' AND session_id = ? AND occurred_at <= ?",
+            [session_id, when.astimezone(UTC).replace(tzinfo=None)],
+        )
+        return None if found[0][0] is None else int(found[0][0])
 
     def postings(self, terms: Sequence[str]) -> Postings:
         """Postings of distinct ``terms``."""

@@ -65,6 +65,31 @@ class Pin(msgspec.Struct, frozen=True):
     shown: int | None = None
 
 
+class MemoryRow(msgspec.Struct, frozen=True):
+    """A memory that bears on the question, as recall gets it handed in.
+
+    ``text`` of a RULED-OUT one is the approach. ``source`` is what it cites, ``scope`` where it holds (empty:
+    everywhere), ``grounds`` what became of the files and symbols it names, in words.
+    """
+
+    id: str
+    label: Literal["RULED-OUT", "DECIDED", "NOTED"]
+    type: str
+    text: str
+    because: str | None
+    instead: str | None
+    state: str
+    actor: str
+    actor_type: str
+    origin: str
+    personal: bool
+    occurred_at: datetime
+    source: str | None
+    scope: list[str]
+    grounds: str
+    score: float
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A verdict with its evidence.
 
@@ -73,7 +98,7 @@ class Answer(msgspec.Struct, frozen=True):
     no model). ``exit_code`` is that of the text form. ``features`` are filled with ``--explain``; those named
     ``gate.`` are the probabilities, and ``gate.cut`` what their product must reach. ``knowledge`` are passages of
     files tracked at HEAD, best first. ``anchors`` is what the question names: dates, commits, branches, agents, people,
-    files, symbols, numbers.
+    files, symbols, numbers. ``memories`` bear on the question, best first; left out when none does.
     """
 
     verdict: Verdict
@@ -87,3 +112,4 @@ class Answer(msgspec.Struct, frozen=True):
     features: dict[str, float] = msgspec.field(default_factory=dict)
     knowledge: list[Passage] = msgspec.field(default_factory=list)
     anchors: list[Pin] = msgspec.field(default_factory=list)
+    memories: list[MemoryRow] | msgspec.UnsetType = msgspec.UNSET

@@ -46,10 +46,13 @@ class Ledger:
         return int(self.meta("position") or 0)
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All of the block or nothing. Rows written inside carry the next position."""
+    def transaction(self, *, indexed: bool = True) -> Iterator[None]:
+        """All of the block or nothing. Rows written inside carry the next position.
+
+        With ``indexed`` off they carry the present one: for what the index does not hold, so that it isn't behind.
+        """
         self.con.execute("BEGIN")
-        self.pos = self.position() + 1
+        self.pos = self.position() + indexed
         try:
             yield
             self.con.execute("UPDATE meta SET value = ? WHERE key = 'position'", [str(self.pos)])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 
 from rekal.model import Checkpoint, Edit, FileChange, Session, SessionRange, ToolCall, Turn
 from rekal.store.database import Connection
-from rekal.store.rows import aware, record
+from rekal.store.rows import aware, naive, record
 
 _SESSION = """id, agent, native_id, author_name, author_email, origin, parent_id, forked_from, actor, agent_type,
     description, spawn_depth, branch, cwd, model, title, started_at"""
@@ -112,3 +113,11 @@ def _ranges(con: Connection, wanted: Sequence[str]) -> dict[str, list[SessionRan
     for owner, session_id, first, last, evidence in rows:
         found[owner].append(SessionRange(session_id, first, last, evidence))
     return found
+
+
+def turns_recorded_after(con: Connection, when: datetime) -> list[tuple[str, int]]:
+    """Sessions with turns that were recorded after ``when``, each with the number of the first of them."""
+    rows = con.execute(
+        "SELECT session_id, min(seq) FROM turns WHERE recorded_at > ? GROUP BY 1 ORDER BY 1", [naive(when)]
+    ).fetchall()
+    return [(str(session_id), int(seq)) for session_id, seq in rows]

@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from rekal.app.context import App, here
-from rekal.app.resources import Kept, decline_if_kept, is_kept, resources
+from rekal.app.desk import Desk
+from rekal.app.resources import Kept, LedgerState, decline_if_kept, is_kept, resources
 from rekal.app.semantic import off, semantic
 from rekal.cli import clock
 from rekal.cli.ages import parse_age
@@ -19,14 +20,17 @@ from rekal.daemon.spawn import start_daemon, start_worker
 from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError, UsageError
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
-from rekal.recall.answer import Answer, Hit, Pin
+from rekal.recall.answer import Answer, Hit, MemoryRow, Pin
 from rekal.recall.dates import read_periods
 from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
 from rekal.store.database import translated
 from rekal.store.ledger import open_ledger
+from rekal.store.memory_log import read_events
+from rekal.store.queries import turns_recorded_after
 from rekal.transport import fetch_stamp
 
+_PATIENCE = 1.0  # seconds to wait for a writer: memories are read from the ledger itself
 _NAMED = ("date", "commit", "branch", "agent")
 
 
@@ -41,6 +45,7 @@ _NAMED = ("date", "commit", "branch", "agent")
 @click.option("--since", help="Only turns from this date on (2026-03-01, 'last week') or of this age (30d).")
 @click.option("--until", help="Only turns up to this date.")
 @click.option("--as-of", "as_of", help="As the world was at this date or commit.")
+@click.option("--known-at", "known_at", help="As the store knew it at this date or commit.")
 @click.option("-n", "--limit", type=click.IntRange(0), help="Sessions shown at most.")
 @click.option("--budget", type=click.IntRange(50, 8000), help="Tokens of evidence shown, about.")
 @click.option("--explain", is_flag=True, help="Show what the verdict rests on.")
@@ -50,6 +55,7 @@ def command(
     since: str | None,
     until: str | None,
     as_of: str | None,
+    known_at: str | None,
     limit: int | None,
     budget: int | None,
     explain: bool,
@@ -61,6 +67,7 @@ def command(
     INJECT: sessions worth reading (exit 0). KNOWLEDGE: a tracked file answers (exit 0). SILENCE: nothing here bears on
     it (exit 1), with the reason.
     """
+    # Long because each of its options is a parameter and a filter.
     app = here()
     app.require_store()
     if app.config.recall.daemon == "off":
@@ -70,6 +77,7 @@ def command(
         since=_read_time(app, since),
         until=_read_time(app, until, end=True),
         as_of=_read_time(app, as_of, end=True),
+        **_known(app, _read_time(app, known_at, end=True)),
         **where,
     )
     chosen = app.config.recall
@@ -84,6 +92,14 @@ def command(
     _wake_worker(app)
     _wake_daemon(app)
     return answer.exit_code
+
+
+def _known(app: App, when: datetime | None) -> dict[str, Any]:
+    """The filters of ``--known-at``: the moment, and what of the ledger was recorded after it."""
+    if when is None:
+        return {}
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        return {"known_at": when, "later": tuple(turns_recorded_after(ledger.con, when))}
 
 
 def _read_spelled_time(text: str, end: bool) -> datetime | None:
@@ -130,8 +146,10 @@ def _answer_with_notes(app: App, question: str, filters: Filters, options: Optio
 
 def _ask(app: App, kept: Kept, question: str, filters: Filters, options: Options, notes: list[str]) -> Answer:
     reader = _reader(app, kept, notes)
-    if behind := _behind(app, kept, reader.position):
-        notes.append(behind)
+    ledger = _ledger_state(app, kept)
+    lacking = ledger.position - reader.position if ledger else 0
+    if lacking > 0:
+        notes.append(f"index: {lacking} captures behind")
     found = semantic(app, kept)
     with translated(app.layout.index):
         try:
@@ -139,7 +157,18 @@ def _ask(app: App, kept: Kept, question: str, filters: Filters, options: Options
         except EngineError as error:
             answer, found = answer_question(reader, question, filters, options), off(error)
     notes.append(found.note)
-    return answer
+    if ledger is None:
+        notes.append("memories: not read, the store is being written")
+        return answer
+    desk = Desk(app.home, app.env, app)
+    if not ledger.events and not desk.personal.data.exists():
+        return answer
+    from rekal.app.memory_recall import Moment, add_memories  # 5 ms that only a store with memories costs
+
+    return add_memories(
+        desk, answer, ledger.events, Moment(filters.as_of, filters.known_at), file=filters.file,
+        branch=filters.branch, reader=reader, meaning=found.meaning,
+    )  # fmt: skip
 
 
 def _reader(app: App, kept: Kept, notes: list[str]) -> IndexReader:
@@ -159,18 +188,17 @@ def _rebuild(app: App, *, full: bool = False) -> None:
     refresh_index(app, full=full)
 
 
-def _behind(app: App, kept: Kept, covered: int) -> str:
-    """How far the index is behind, in words; empty when it is current."""
+def _ledger_state(app: App, kept: Kept) -> LedgerState | None:
+    """Position and memories of the ledger; None while it is being written: the writer will index what is new."""
 
-    def position() -> int:
-        with open_ledger(app.layout.data, read_only=True, wait=0.05) as ledger:
-            return ledger.position()
+    def read() -> LedgerState:
+        with open_ledger(app.layout.data, read_only=True, wait=_PATIENCE) as ledger:
+            return LedgerState(ledger.position(), tuple(read_events(ledger.con)))
 
     try:
-        lacking = kept.position(app.layout.data, position) - covered
+        return kept.ledger(app.layout.data, read)
     except StoreBusy:
-        return ""  # being written: what is new will be indexed by the writer
-    return f"index: {lacking} captures behind" if lacking > 0 else ""
+        return None
 
 
 def _remember(app: App, answer: Answer) -> None:
@@ -210,8 +238,13 @@ def print_answer(answer: Answer, explain: bool) -> None:
     elif answer.verdict == "KNOWLEDGE":
         click.echo(f"KNOWLEDGE {len(answer.knowledge)} passages{notes}")
     else:
-        count = len(answer.sessions)
-        click.echo(f"{answer.verdict} support={answer.support:.2f} {count} session{'s' * (count != 1)}{notes}")
+        count, kept = len(answer.sessions), len(answer.memories or ())
+        memories = f" {kept} memor{'ies' if kept != 1 else 'y'}" if kept else ""
+        click.echo(
+            f"{answer.verdict} support={answer.support:.2f}{memories} {count} session{'s' * (count != 1)}{notes}"
+        )
+    for one in answer.memories or ():
+        _print_memory(one)
     for hit in answer.sessions:
         _print_hit(hit)
     if answer.sessions and answer.uncovered:
@@ -246,6 +279,17 @@ def _anchor(pin: Pin) -> str:
     if since and until:
         return f"date {pin.text} ({since if since == until else f'{since} to {until}'})"
     return f"date {pin.text} ({f'from {since}' if since else f'to {until}'})"
+
+
+def _print_memory(one: MemoryRow) -> None:
+    whose = "personal" if one.personal else "" if one.origin == "local" else f"from {one.origin}"
+    marks = (one.state, whose, f"scope {', '.join(one.scope)}" if one.scope else "", one.grounds)
+    text = f'"{one_line(one.text, 300)}"'
+    text += f" because {one_line(one.because, 200)}" if one.because else ""
+    text += f"; instead: {one_line(one.instead, 120)}" if one.instead else ""
+    cited = f"  [{one_line(one.source, 60)}]" if one.source else ""
+    head = f"{one.label} {short(one.id)}  {day(one.occurred_at)}  {one_line(one.actor, 40)}"
+    click.echo(f"{head}  {', '.join(mark for mark in marks if mark)}  {text}{cited}")
 
 
 def _print_hit(hit: Hit) -> None:
