@@ -49,6 +49,21 @@ class Filters(msgspec.Struct, frozen=True):
         """True if any condition is about time."""
         return (self.since, self.until, self.as_of) != (None, None, None)
 
+    @property
+    def any_given(self) -> bool:
+        """True if any condition chooses sessions; a look at the past and sessions left out choose none."""
+        chosen = (self.since, self.until, self.file, self.commit, self.author, self.agent, self.actor, self.branch)
+        return any(one is not None for one in chosen)
+
+    @property
+    def view(self) -> Filters:
+        """The conditions that make the store what it is for this question: a past state, sessions left out."""
+        return Filters(as_of=self.as_of, known_at=self.known_at, later=self.later, exclude=self.exclude)
+
+    def lets_path(self, path: str) -> bool:
+        """True if ``file`` lets the path of a tracked file through."""
+        return f"/{_segments(self.file)}/".casefold() in f"/{path}/".casefold() if _segments(self.file) else True
+
 
 NO_FILTERS = Filters()
 
@@ -60,12 +75,15 @@ def micros_since_1970(when: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
+def _segments(path: str | None) -> str:
+    return (path or "").replace("\\", "/").removeprefix("./").strip("/")
+
+
 def _conditions(filters: Filters) -> list[tuple[str, str]]:
     """SQL conditions on ``facets``, each with its value."""
-    path = (filters.file or "").replace("\\", "/").removeprefix("./").strip("/")
     given = (
         (
-            path,
+            _segments(filters.file),
             """session_ord IN (SELECT session_ord FROM session_files
                WHERE contains('/' || lower(path) || '/', '/' || lower(?) || '/'))""",
         ),
@@ -121,3 +139,8 @@ def sessions_in_time(reader: IndexReader, filters: Filters, turns: Bools) -> Boo
     if not (filters.timed or filters.later):
         return np.ones(len(reader.sessions), np.bool_)
     return np.bincount(reader.units("turn").session[turns], minlength=len(reader.sessions)) > 0
+
+
+def filtered_turns(reader: IndexReader, filters: Filters) -> Bools:
+    """Mask by place: the turns that all conditions let through."""
+    return turn_mask(reader, filters, session_mask(reader, filters))

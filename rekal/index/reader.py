@@ -222,6 +222,20 @@ class IndexReader:
         rows = self.columns(_each_term(wanted) if len(wanted) <= _MOST_SELECTS else _all_terms(wanted))
         return Postings(tuple(terms), known, rows["term"], rows["doc_id"], rows["tf"])
 
+    def known_terms(self, terms: Sequence[str]) -> set[str]:
+        """The ``terms`` that the index has ever seen, in documents of any kind."""
+        return set(self._term_ids(list(dict.fromkeys(terms))))
+
+    def turn_counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """Number of turns by term, for those of ``terms`` that any turn has."""
+        ids = self._term_ids(list(dict.fromkeys(terms)))
+        if not ids:
+            return {}
+        found = self.columns(_all_terms([(number, term_id) for number, term_id in enumerate(ids.values())]))
+        inside = self.units("turn").place[found["doc_id"]] >= 0
+        counts = np.bincount(found["term"][inside], minlength=len(ids)).tolist()
+        return {term: count for term, count in zip(ids, counts, strict=True) if count}
+
     def _term_ids(self, terms: Sequence[str]) -> dict[str, int]:
         # By key alone: among 64-bit numbers two of a million terms do not meet, and reading the text to make sure
         # would more than double the time.

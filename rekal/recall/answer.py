@@ -8,7 +8,9 @@ from typing import Literal
 import msgspec
 
 Verdict = Literal["INJECT", "KNOWLEDGE", "SILENCE"]
-Reason = Literal["", "empty_store", "thin_question", "below_gate", "anchor_mismatch", "filtered_out"]
+Reason = Literal[
+    "", "empty_store", "thin_question", "common_word", "below_gate", "anchor_mismatch", "filtered_out", "nothing_named"
+]
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -98,7 +100,9 @@ class Answer(msgspec.Struct, frozen=True):
     no model). ``exit_code`` is that of the text form. ``features`` are filled with ``--explain``; those named
     ``gate.`` are the probabilities, and ``gate.cut`` what their product must reach. ``knowledge`` are passages of
     files tracked at HEAD, best first. ``anchors`` is what the question names: dates, commits, branches, agents, people,
-    files, symbols, numbers. ``memories`` bear on the question, best first; left out when none does.
+    files, symbols, numbers. ``memories`` bear on the question, best first; left out when none does. ``listed`` is the
+    number of sessions that the question names, when it has no topic and is answered by a list of them, newest first;
+    else 0. ``perhaps`` is one session under SILENCE whose evidence falls just short of the gate; else left out.
     """
 
     verdict: Verdict
@@ -113,3 +117,5 @@ class Answer(msgspec.Struct, frozen=True):
     knowledge: list[Passage] = msgspec.field(default_factory=list)
     anchors: list[Pin] = msgspec.field(default_factory=list)
     memories: list[MemoryRow] | msgspec.UnsetType = msgspec.UNSET
+    listed: int = 0
+    perhaps: Hit | msgspec.UnsetType = msgspec.UNSET

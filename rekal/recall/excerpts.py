@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from rekal.index import text
-from rekal.index.reader import IndexReader
+from rekal.index.reader import Bools, IndexedText, IndexReader
 from rekal.recall.answer import Hit, Row
+from rekal.recall.question import read_question
 from rekal.recall.search import Look
 from rekal.store.rows import aware, record
 
@@ -18,6 +19,8 @@ from rekal.store.rows import aware, record
 _CHARS_A_TOKEN = 4
 _LONGEST_ROW = 480
 _MOST_ROWS = 60
+_SHORTEST_ROW = 80
+_LOOKED_AT = 8  # turns at either end of a session, for its prompt and its outcome
 SHOWN_WITHIN = 0.5  # of the best session's score
 _WORD = re.compile(r"\S+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,7 +42,7 @@ def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -
     """
     numbers = _shown_sessions(reader, seen, limit)
     turns = reader.units("turn")
-    mine = np.flatnonzero(np.isin(turns.session, numbers) & seen.lexical.allowed)
+    mine = np.flatnonzero(np.isin(turns.session, numbers) & seen.allowed)
     order = mine[np.lexsort((mine, -seen.turns[mine]))]
     firsts = [int(order[np.flatnonzero(turns.session[order] == n)[0]]) for n in numbers if n in turns.session[order]]
     wanted = list(dict.fromkeys([*firsts, *(int(p) for p in order[:_MOST_ROWS])]))
@@ -55,7 +58,41 @@ def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -
         score = round(float(seen.turns[place]), 3)
         row = Row(int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), excerpt, cut, score)
         rows[int(turns.session[place])].append(row)
-    return [_hit(reader, seen, n, sorted(rows[n], key=lambda r: r.seq)) for n in numbers if rows[n]]
+    return [_hit(reader, float(seen.sessions[n]), n, sorted(rows[n], key=lambda r: r.seq)) for n in numbers if rows[n]]
+
+
+def list_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, budget: int) -> list[Hit]:
+    """Return the sessions ``numbers`` in this order, each with its prompt and its outcome among ``turns`` (a mask)."""
+    units = reader.units("turn")
+    places = {number: np.flatnonzero(turns & (units.session == number)) for number in numbers}
+    ends = {number: [*at[:_LOOKED_AT], *at[-_LOOKED_AT:]] for number, at in places.items()}
+    texts = {t.doc_id: t for t in reader.texts([int(units.doc[p]) for at in ends.values() for p in at])}
+    most = max(_SHORTEST_ROW, budget * _CHARS_A_TOKEN // max(1, 2 * len(numbers)))
+    found = []
+    for number in numbers:
+        said = [texts[int(units.doc[place])] for place in dict.fromkeys(ends[number])]
+        chosen = dict.fromkeys((*_prompt(said), *_outcome(said)))
+        rows = [_plain_row(turn, min(most, _LONGEST_ROW)) for turn in chosen]
+        found.append(_hit(reader, 0.0, number, rows))
+    return found
+
+
+def _prompt(said: Sequence[IndexedText]) -> list[IndexedText]:
+    """The first thing that a person asked for; "yes, go on" asks for nothing."""
+    people = [turn for turn in said if turn.role in ("human", "steering")]
+    return [turn for turn in people if read_question(turn.text).topics][:1] or people[:1]
+
+
+def _outcome(said: Sequence[IndexedText]) -> list[IndexedText]:
+    """The last thing that the agent said."""
+    return [turn for turn in said if turn.role not in ("human", "steering")][-1:]
+
+
+def _plain_row(turn: IndexedText, most: int) -> Row:
+    whole = turn.text.strip()
+    return Row(
+        int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), whole[:most], len(whole) > most, 0.0
+    )
 
 
 def _to_datetime(us: int | None) -> datetime | None:
@@ -68,9 +105,9 @@ def _cut_excerpt(said: str, seen: Look) -> tuple[str, bool]:
     if len(said) <= _LONGEST_ROW:
         return said, False
     weights = dict(zip(seen.lexical.postings.terms, seen.found.idf, strict=True))
-    spans = [
-        (s, e, sum(weights.get(t, 0.0) for t in set(text.document_terms(said[s:e])))) for s, e in _word_spans(said)
-    ]
+    # Each term once, in order: a set would add the weights in another order in every process.
+    words = [(s, e, dict.fromkeys(text.document_terms(said[s:e]))) for s, e in _word_spans(said)]
+    spans = [(s, e, sum(weights.get(term, 0.0) for term in terms)) for s, e, terms in words]
     telling = [(s, e, w) for s, e, w in spans if w > 0]
     if not telling:
         return said[:_LONGEST_ROW], True
@@ -96,10 +133,10 @@ def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
     return best_start
 
 
-def _hit(reader: IndexReader, seen: Look, number: int, rows: list[Row]) -> Hit:
+def _hit(reader: IndexReader, score: float, number: int, rows: list[Row]) -> Hit:
     facets = reader.rows(
         """SELECT session_id, agent, author_name, author_email, origin, actor, branch, commits, title, started_at
            FROM facets WHERE session_ord = ?""",
         [number],
     )[0]
-    return record(Hit, (*facets[:9], aware(facets[9]), round(float(seen.sessions[number]), 3), rows))
+    return record(Hit, (*facets[:9], aware(facets[9]), round(score, 3), rows))

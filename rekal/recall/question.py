@@ -14,43 +14,15 @@ import msgspec
 
 from rekal.index.text import document_terms, query_words
 from rekal.recall.dates import CALENDAR
+from rekal.recall.word_lists import CHATTER, DENSE, FRAMES, GRAMMAR, STOP, cut_dense_frames, find_language
 
 AnchorKind = Literal["person", "path", "symbol", "number", "acronym", "name"]
 Thin = Literal["no_topic", "chatter"]
 
 FEWEST_WORDS = 3
+FEWEST_DENSE = 4  # characters of a script without spaces: two words
 
-# Words that carry grammar, not a topic. They are left out of coverage and of scores, unless nothing else remains.
-_STOP = """
-a about above after again all also am an and any anyone anything are arent as at be because been before
-being below between both but by can cannot cant could couldnt did didnt do does doesnt doing done dont down
-during each either else ever every few for from further get gets getting give given go goes going gone got
-had hadnt has hasnt have havent having he hence her here hers herself him himself his how however i if in
-instead into is isnt it its itself just let lets like likely made make makes making many may maybe me might
-mine more most much must my myself need needs neither no nor not now of off often on once one only onto or
-other our ours ourselves out over own per perhaps please put quite rather really same say says see she
-should shouldnt since so some someone something still such than that the their theirs them themselves then
-there these they thing things this those though through thus to too toward towards under until unto up upon
-us use used uses using usually very via was wasnt we well were werent what whatever when where whether which
-while who whom whose why will with within without wont would wouldnt yes yet you your yours yourself
-yourselves
-"""
-STOP = frozenset(_STOP.split())
-
-# Words that people steer an agent with. A text of nothing else asks nothing of a memory.
-_CHATTER = """
-again ahead all apply approve approved awesome both branch build cancel change changes check clean code
-commit commits complete continue cool correct create current debug delete deploy description doc docs done
-error errors everything execute exit explain feature file files finish first fix fixed fixes good great
-hello hey hi implement issue issues keep last left lint look looks main merge message nah name new next nice
-nope nothing ok okay open option perfect phase plan please pr problem proceed pull push ready rebase
-recommend redo refactor remove rename restart resume retry revert review run save second show sorry sounds
-start status step steps stop summarise summarize summary sure task tasks test tests thank thanks the third
-todo todos try undo update version wait work works write wrong yeah yep yes
-"""
-CHATTER = frozenset(_CHATTER.split())
-
-_QUOTES = ".,:;!?'\"()[]{}<>`*“”‘’…"
+_QUOTES = "¿¡.,:;!?'\"()[]{}<>`*“”‘’…"
 _NUMBER = re.compile(r"v?\d+(?:[.,:]\d+)*%?\+?")
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.@~-]+)+|[\w-]+\.[a-z][a-z0-9]{0,4}")
 _SYMBOL = re.compile(r".*(?:[a-z][A-Z]|_\w|\w_|\w(?:\.|::|#)[a-zA-Z]|[a-zA-Z]\d|\d[a-zA-Z]).*")
@@ -68,7 +40,8 @@ class Anchor(msgspec.Struct, frozen=True):
 class Question(msgspec.Struct, frozen=True):
     """``terms`` are the distinct index terms of the content words; people the store knows are in ``anchors`` only.
 
-    ``plain`` is ``text`` without what was put aside. ``thin`` says why nothing should be searched at all, or is None.
+    ``plain`` is ``text`` without what was put aside. ``thin`` says why the words alone are not worth a search, or is
+    None; ``topics`` are the words that name something then. ``language`` is that of its grammar.
     """
 
     text: str
@@ -77,6 +50,8 @@ class Question(msgspec.Struct, frozen=True):
     terms: tuple[str, ...]
     anchors: tuple[Anchor, ...]
     thin: Thin | None
+    topics: tuple[str, ...] = ()
+    language: str = "English"
 
     def of_kind(self, *kinds: AnchorKind) -> tuple[Anchor, ...]:
         return tuple(anchor for anchor in self.anchors if anchor.kind in kinds)
@@ -88,8 +63,13 @@ def bare_word(word: str) -> str:
     return bare.removesuffix("'s").rstrip("'")
 
 
-def is_content(word: str) -> bool:
-    return bare_word(word).replace("'", "").casefold() not in STOP
+def is_content(word: str, grammar: frozenset[str] = frozenset()) -> bool:
+    """True unless a word of a question is grammar: English, or that of another language's ``grammar``.
+
+    A word in back-ticks is code, whatever it spells: `any` and `with` are names there.
+    """
+    plain = bare_word(word).casefold()
+    return word.lstrip("(\"'").startswith("`") or not (plain.replace("'", "") in STOP or plain in grammar)
 
 
 def anchor_kind(word: str, starts_sentence: bool) -> AnchorKind | None:
@@ -161,15 +141,29 @@ def people_in(text: str, people: Sequence[str]) -> list[str]:
     return sorted((person for person, where in at.items() if where >= 0), key=at.__getitem__)
 
 
-def _thin(words: Iterable[str], anchors: Sequence[Anchor]) -> Thin | None:
-    """``words`` are all words of the question, people left out."""
-    plain = {bare_word(word).casefold() for word in words if is_content(word)}
-    topic = {word for word in plain if word not in CHATTER and len(word) > 1 and not re.fullmatch(r"[\d+,.]+", word)}
-    if not topic:
+def _topics(words: Iterable[str]) -> list[str]:
+    """The words, case-folded, that name something: no chatter, no frame, no bare number."""
+    plain = dict.fromkeys(word if _is_code(word) else bare_word(word).casefold() for word in words)
+    kept = [word for word in plain if word not in CHATTER and word not in FRAMES]
+    return [word for word in kept if len(word) > 1 and not re.fullmatch(r"[\d+,.]+", word)]
+
+
+def _is_code(word: str) -> bool:
+    return word.startswith("`")
+
+
+def _thin(words: Sequence[str], anchors: Sequence[Anchor]) -> Thin | None:
+    """``words`` are the content words of the question, people left out."""
+    topics = _topics(words)
+    if not topics:
         return "chatter"
+    # A script without spaces writes a whole sentence as one word.
+    if sum(len(run) for word in words for run in DENSE.findall(word)) >= FEWEST_DENSE:
+        return None
     # One identifier is a topic of its own: `parse_line` needs no third word.
     pinned = any(anchor.kind in ("path", "symbol", "person") for anchor in anchors)
-    return "no_topic" if len(plain) < FEWEST_WORDS and len(topic) < 2 and not pinned else None
+    plain = {bare_word(word).casefold() for word in words}
+    return "no_topic" if len(plain) < FEWEST_WORDS and len(topics) < 2 and not pinned else None
 
 
 def read_question(text: str, people: Sequence[str] = (), aside: Sequence[tuple[int, int]] = ()) -> Question:
@@ -179,13 +173,13 @@ def read_question(text: str, people: Sequence[str] = (), aside: Sequence[tuple[i
     terms unless too little would remain: "what happened last week" asks for nothing else.
     """
     if aside:
-        rest = _read_words(text, _cut_spans(text, aside), people)
+        rest = _read_words(text, cut_spans(text, aside), people)
         if rest.thin is None:
             return rest
     return _read_words(text, text, people)
 
 
-def _cut_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def cut_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """``text`` without the spans, which are in order."""
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     kept = [text[start:stop] for start, stop in zip(edges[::2], edges[1::2], strict=True)]
@@ -195,19 +189,27 @@ def _cut_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _read_words(text: str, plain: str, people: Sequence[str]) -> Question:
     named = people_in(plain, people)
     taken = {term for person in named for term in document_terms(person.partition("@")[0])}
-    found = [(word, terms) for word, terms in query_words(plain) if is_content(word)] or query_words(plain)
+    words = query_words(cut_dense_frames(plain))
+    language = find_language([bare_word(word).casefold() for word, _ in words])
+    grammar = GRAMMAR.get(language, frozenset())
+    content = [(word, terms) for word, terms in words if is_content(word, grammar)]
+    topical = [(word, terms) for word, terms in content if _is_code(word) or bare_word(word).casefold() not in FRAMES]
+    # A frame with nothing in it still has words; whoever asks only "what broke" gets no topic out of them.
+    found = topical or content or words
     kept = [(word, terms) for word, terms in found if not taken.intersection(terms)] or found
     persons = [Anchor("person", who, terms[0], terms) for who in named if (terms := tuple(document_terms(who)))]
     shaped = [anchor for anchor in dict.fromkeys(_shaped_anchors(plain)) if not taken.intersection(anchor.terms)]
-    words = tuple(dict.fromkeys(bare_word(word) for word, _ in kept))
     anchors = (*persons, *shaped)
+    rest = [word for word, terms in topical if not taken.intersection(terms)]
     return Question(
         text=text,
         plain=plain,
-        words=words,
+        words=tuple(dict.fromkeys(bare_word(word) for word, _ in kept)),
         terms=tuple(dict.fromkeys(term for _, terms in kept for term in terms)),
         anchors=anchors,
-        thin=_thin((word for word, _ in kept), anchors),
+        thin=_thin(rest, anchors),
+        topics=tuple(_topics(rest)),
+        language=language,
     )
 
 

@@ -1,8 +1,8 @@
 """Recall: one question, one verdict.
 
-Two gates look at absolute evidence, and either may silence. *Presence*: is anything here at all. *Consistency*: does it
-belong to the person and to the identifiers that the question names. What they weigh and how the weights came about
-stands in :mod:`rekal.recall.gate`; what only orders (:mod:`rekal.recall.search`) never opens them.
+A question that only names something (a file, a time, a person) is answered by the sessions that it names. One with a
+topic is judged by absolute evidence from the whole store (:mod:`rekal.recall.judge`); filters, names and openings only
+choose and order what is shown once the gates have opened.
 """
 
 from __future__ import annotations
@@ -15,29 +15,26 @@ import msgspec
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.index import text
 from rekal.index.dense import Meaning
-from rekal.index.filters import Filters
+from rekal.index.filters import Filters, filtered_turns
 from rekal.index.knowledge import FoundPassage, search_knowledge
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason
 from rekal.recall.boosts import boost_named
-from rekal.recall.consistency import anchor_ratio, person_claims
-from rekal.recall.excerpts import excerpt_sessions
-from rekal.recall.gate import Support, load_weights
-from rekal.recall.mentions import NamedThing, Reach, find_mentions, list_anchors
-from rekal.recall.question import Question, read_question
-from rekal.recall.scores import measure_presence
-from rekal.recall.search import Look, list_people, search_index
+from rekal.recall.excerpts import excerpt_sessions, list_sessions
+from rekal.recall.judge import Judged, Reading, judge_reading, read_in_store
+from rekal.recall.listing import Listing, WordUse, find_word_use, list_named, weigh_word
+from rekal.recall.mentions import NamedThing, Reach
+from rekal.recall.prompts import is_long, split_prompt
+from rekal.recall.question import Question
 
 # A tracked passage answers when it holds nearly all that the question weighs: prose about everything matches anything
 # a little, and nobody has labelled which passage answers what.
 KNOWLEDGE_COVERAGE = 0.75
 _FEWEST_TERMS = 2
 
-
-# In so small a store no word is rare and no session long, which is what the weights of the gate go by. There a question
-# whose every word stands together in a turn and its neighbours is answered.
-SMALL_STORE = 300  # turns
-_ALL = 0.99
+# Sessions that a filter lets through are shown when the best of them is as good as this beside the store's best: the
+# evidence that opened the gate may be elsewhere.
+FILTERED_WITHIN = 0.35
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -46,24 +43,11 @@ class Options(msgspec.Struct, frozen=True):
     ``now`` is the asker's clock, in their zone: dates of the question are read by it. Without it none are read.
     """
 
-    strictness: float = 0.5
+    strictness: float = 0.25
     budget: int = 600
     limit: int = 5
     explain: bool = False
     now: datetime | None = None
-
-
-class Ruling(msgspec.Struct, frozen=True):
-    """Verdict of the gates: support, the cut that it must reach, the features that it is made of."""
-
-    support: Support
-    cut: float
-    features: dict[str, float]
-
-    @property
-    def opens(self) -> bool:
-        """True if there is enough to inject."""
-        return self.support.total >= self.cut
 
 
 def answer_question(
@@ -73,13 +57,22 @@ def answer_question(
 
     The same index, question and day give the same answer. EngineError when the model fails.
     """
-    named = find_mentions(reader, question, options.now)
-    asked = read_question(question, list_people(reader), [(one.start, one.stop) for one in named if one.aside])
-    anchors = [(one, Reach.of(reader, one)) for one in list_anchors(asked, named)]
-    reaches = [found for _, found in anchors if found and found.sessions.any()]
-    answer = _answer_topic(reader, asked, filters, options, meaning, reaches)
+    reading = read_in_store(reader, question, options.now)
+    answer = _answer_named(reader, reading, filters, options)
+    if answer is None:
+        reading, answer = _answer_topic(reader, reading, filters, options, meaning)
     shown = [reader.sessions.number(hit.session_id) for hit in answer.sessions]
-    return msgspec.structs.replace(answer, anchors=[_pin(*anchor, shown) for anchor in anchors])
+    anchors = zip(reading.anchors, reading.reaches, strict=True)
+    pins = [_pin(named, reach, shown) for named, reach in anchors]
+    return msgspec.structs.replace(answer, question=question, anchors=pins, notes=[*answer.notes, *_readings(reading)])
+
+
+def _readings(reading: Reading) -> list[str]:
+    """Notes on how the question was understood, where that is not what was typed."""
+    notes = [f'read "{typed}" as "{read}"' for typed, read in reading.corrected]
+    if reading.question.language != "English":
+        notes.append(f"read as {reading.question.language}")
+    return notes
 
 
 def _pin(named: NamedThing, found: Reach | None, shown: Sequence[int | None]) -> Pin:
@@ -90,63 +83,94 @@ def _pin(named: NamedThing, found: Reach | None, shown: Sequence[int | None]) ->
     return Pin(named.kind, named.text, since, until, int(found.sessions.sum()), here)
 
 
-def _answer_topic(
-    reader: IndexReader,
-    asked: Question,
-    filters: Filters,
-    options: Options,
-    meaning: Meaning | None,
-    reaches: Sequence[Reach],
-) -> Answer:
-    if asked.thin or not asked.terms:
-        return _silence(asked.text, "thin_question")
-    known = _knowledge(reader, asked)
+def _answer_named(reader: IndexReader, reading: Reading, filters: Filters, options: Options) -> Answer | None:
+    """Answer a question without a topic by what it names; None for one with a topic, and for one without either."""
     if not len(reader.units("turn")):
-        return _knows(asked.text, known) if known else _silence(asked.text, "empty_store")
-    seen = search_index(reader, asked, filters, meaning)
-    if not seen.lexical.allowed.any():
-        return _silence(asked.text, "filtered_out")
-    ruling = _judge_evidence(reader, seen, meaning, options.strictness)
-    features = _explained(ruling) if options.explain else {}
-    shown = _shown(reader, boost_named(reader, seen, reaches), options) if ruling.opens else []
+        return None
+    listing = list_named(reader, reading, filters)
+    if listing is not None:
+        return _answer_list(reader, reading.question, listing, options)
+    use = find_word_use(reader, reading, filters)
+    return _answer_word(reader, reading, use, options) if use is not None else None
+
+
+def _answer_list(reader: IndexReader, asked: Question, listing: Listing, options: Options) -> Answer:
+    if not listing.numbers:
+        return _silence(asked.text, "nothing_named")
+    shown = list_sessions(reader, listing.numbers[: options.limit], listing.turns, options.budget)
+    return Answer("INJECT", "", 1.0, asked.text, shown, [], [], FOUND, listed=len(listing.numbers))
+
+
+def _answer_word(reader: IndexReader, reading: Reading, use: WordUse, options: Options) -> Answer | None:
+    """Answer one word by the sessions that have it; None when no session has, so that the search may find its parts."""
+    asked, every = reading.question, len(reader.sessions)
+    if not use.sessions:
+        return None
+    if not use.is_telling(every):
+        note = f'"{use.word}" stands in {use.sessions} of {every} sessions: `rekal find "{use.word}"` lists them'
+        return msgspec.structs.replace(_silence(asked.text, "common_word"), notes=[note])
+    shown = excerpt_sessions(reader, weigh_word(reader, reading, use), options.limit, options.budget)
+    return Answer("INJECT", "", 1.0, asked.text, shown, [], [], FOUND, listed=use.sessions)
+
+
+def _answer_topic(
+    reader: IndexReader, reading: Reading, filters: Filters, options: Options, meaning: Meaning | None
+) -> tuple[Reading, Answer]:
+    """Answer a question with a topic, or one of the sentences of a long prompt, whichever has the best evidence."""
+    asked = reading.question
+    if not is_long(asked.text) and (asked.thin or not asked.terms):
+        return reading, _silence(asked.text, "thin_question")
+    known = _knowledge(reader, asked, filters)
+    if not len(reader.units("turn")):
+        return reading, _knows(asked.text, known) if known else _silence(asked.text, "empty_store")
+    allowed = filtered_turns(reader, filters)
+    if not allowed.any():
+        return reading, _silence(asked.text, "filtered_out")
+    judged = _judge_best(reader, reading, filters, options, meaning)
+    if judged is None:
+        return reading, _silence(asked.text, "thin_question")
+    seen, ruling = judged.seen.within(reader, allowed), judged.ruling
+    features = _explained(judged) if options.explain else {}
+    fits = float(seen.sessions.max(initial=0.0)) >= FILTERED_WITHIN * float(judged.seen.sessions.max(initial=0.0))
+    ordered = boost_named(reader, seen, judged.reading.found)
+    shown = excerpt_sessions(reader, ordered, options.limit, options.budget) if ruling.opens and fits else []
     if shown:
-        support, missing = round(ruling.support.total, 2), _uncovered(asked, shown)
-        return Answer("INJECT", "", support, asked.text, shown, missing, [], FOUND, features, known)
-    answer = _knows(asked.text, known) if known else _refused(seen, ruling, reaches)
-    return msgspec.structs.replace(answer, features=features)
+        support, missing = round(ruling.support.total, 2), _uncovered(judged.reading.question, shown)
+        answer = Answer("INJECT", "", support, asked.text, shown, missing, [], FOUND, features, known)
+        return judged.reading, answer
+    if ruling.opens:
+        answer = _knows(asked.text, known) if known else _silence(asked.text, "filtered_out", ruling.support.total)
+    else:
+        answer = _knows(asked.text, known) if known else _refused(judged)
+    return judged.reading, msgspec.structs.replace(answer, features=features)
 
 
-def _shown(reader: IndexReader, ordered: Look, options: Options) -> list[Hit]:
-    return excerpt_sessions(reader, ordered, options.limit, options.budget)
+def _judge_best(
+    reader: IndexReader, whole: Reading, filters: Filters, options: Options, meaning: Meaning | None
+) -> Judged | None:
+    """The reading with the best evidence: the whole question, or a part of a long one. None when all are thin."""
+    parts = [read_in_store(reader, part, options.now) for part in split_prompt(whole.question.text)]
+    worth = [one for one in (whole, *parts) if one.question.terms and not one.question.thin]
+    judged = [judge_reading(reader, one, filters.view, meaning, options.strictness) for one in worth]
+    return max(judged, key=lambda one: one.ruling.margin, default=None)
 
 
-def _judge_evidence(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
-    gate = load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
-    present = measure_presence(seen.found, seen.covered, seen.is_stranger)
-    floor = gate.cut(strictness)
-    least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
-    support = gate.judge(present, least=least)
-    if support.total >= floor:  # reading texts for the second gate pays only when the first is open
-        belongs = person_claims(reader, seen, meaning), anchor_ratio(reader, seen)
-        support = gate.judge(present, *belongs, least=least)
-    return Ruling(support, floor, present)
-
-
-def _explained(ruling: Ruling) -> dict[str, float]:
+def _explained(judged: Judged) -> dict[str, float]:
+    support = judged.ruling.support
     gates = {
-        "gate.presence": ruling.support.presence,
-        "gate.consistency": ruling.support.consistency,
-        "gate.anchors": ruling.support.anchors,
-        "gate.cut": ruling.cut,
+        "gate.presence": support.presence,
+        "gate.consistency": support.consistency,
+        "gate.anchors": support.anchors,
+        "gate.cut": judged.ruling.cut,
     }
-    return {name: round(float(value), 4) for name, value in (gates | ruling.features).items()}
+    return {name: round(float(value), 4) for name, value in (gates | judged.ruling.features).items()}
 
 
-def _knowledge(reader: IndexReader, asked: Question) -> list[Passage]:
+def _knowledge(reader: IndexReader, asked: Question, filters: Filters) -> list[Passage]:
     if len(asked.terms) < _FEWEST_TERMS:
         return []
     found = search_knowledge(reader, asked.terms)
-    return [_to_passage(one) for one in found if one.coverage >= KNOWLEDGE_COVERAGE]
+    return [_to_passage(one) for one in found if one.coverage >= KNOWLEDGE_COVERAGE and filters.lets_path(one.path)]
 
 
 def _to_passage(one: FoundPassage) -> Passage:
@@ -157,15 +181,23 @@ def _knows(question: str, known: list[Passage]) -> Answer:
     return Answer("KNOWLEDGE", "", known[0].coverage, question, [], [], [], FOUND, {}, known)
 
 
-def _refused(seen: Look, ruling: Ruling, reaches: Sequence[Reach]) -> Answer:
+def _refused(judged: Judged) -> Answer:
     """Silence, and what was found instead when it belongs to somebody or something else."""
+    seen, ruling = judged.seen, judged.ruling
     mismatch = ruling.support.presence >= ruling.cut > ruling.support.total
     reason: Reason = "anchor_mismatch" if mismatch else "below_gate"
     answer = _silence(seen.question.text, reason, ruling.support.total)
-    known = {t for t, k in zip(seen.lexical.postings.terms, seen.lexical.postings.known, strict=True) if k}
-    known.update(term for one in reaches for term in text.query_terms(one.named.text))
-    unseen = [word for word in seen.question.words if not known.intersection(text.query_terms(word))]
+    postings = seen.lexical.postings
+    known = {term for term, is_known in zip(postings.terms, postings.known, strict=True) if is_known}
+    known.update(term for one in judged.reading.found for term in text.query_terms(one.named.text))
+    unseen = [word for word in seen.question.words if _is_unseen(word, known)]
     return msgspec.structs.replace(answer, uncovered=unseen)
+
+
+def _is_unseen(word: str, known: set[str]) -> bool:
+    """True if no term of the word is known; of a name made of parts (``getUserName``) the whole counts."""
+    terms = text.query_terms(word)
+    return terms[0] not in known if len(terms) > 1 and word.isidentifier() else not known.intersection(terms)
 
 
 def _silence(question: str, reason: Reason, support: float = 0.0) -> Answer:

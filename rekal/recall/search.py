@@ -11,12 +11,11 @@ from contextlib import nullcontext
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rekal.index.bm25 import Lexical, score_lexical
 from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
-from rekal.index.reader import IndexReader
+from rekal.index.reader import Bools, IndexReader
 from rekal.recall import scores
 from rekal.recall.question import Question, in_first_person
 from rekal.recall.scores import Floats, Found, TermCoverage
@@ -27,7 +26,8 @@ ENOUGH_VECTORS = 0.9
 
 class Look(msgspec.Struct, frozen=True):
     """Result of one search. ``sessions`` and ``turns`` are scores that order, by number and by place; a sub-agent's
-    session stands under its parent and has none of its own. ``semantic``: cosines may decide."""
+    session stands under its parent and has none of its own (but in ``unfolded``). ``semantic``: cosines may decide.
+    ``allowed`` is the mask of turns that may be shown."""
 
     question: Question
     lexical: Lexical
@@ -36,6 +36,17 @@ class Look(msgspec.Struct, frozen=True):
     sessions: Floats
     turns: Floats
     semantic: bool
+    unfolded: Floats
+    allowed: Bools
+
+    def within(self, reader: IndexReader, turns: Bools) -> Look:
+        """Return the same result with only ``turns`` (a mask by place) to be shown; scores stay what they were."""
+        allowed = self.allowed & turns
+        sessions = self.unfolded * _open_sessions(self.found, allowed)
+        folded = _fold_parents(reader, sessions)
+        return msgspec.structs.replace(
+            self, sessions=folded, unfolded=sessions, turns=self.turns * allowed, allowed=allowed
+        )
 
     @property
     def is_stranger(self) -> bool:
@@ -65,7 +76,8 @@ def search_index(reader: IndexReader, question: Question, filters: Filters, mean
     sessions *= _open_sessions(found, lexical.allowed)
     turns = scores.rank_turns(found, covered, sessions) * lexical.allowed
     semantic = meaning is not None and meaning.dense.share >= ENOUGH_VECTORS
-    return Look(question, lexical, found, covered, _fold_parents(reader, sessions), turns, semantic)
+    folded = _fold_parents(reader, sessions)
+    return Look(question, lexical, found, covered, folded, turns, semantic, sessions, lexical.allowed)
 
 
 def gather_arms(
@@ -107,7 +119,7 @@ def dense_text(question: Question) -> str:
     return in_first_person(question.plain, named[0], named[1:]) if named else question.plain
 
 
-def _open_sessions(found: Found, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _open_sessions(found: Found, allowed: Bools) -> Bools:
     """Sessions of which a filter lets any turn through."""
     return np.bincount(found.session[allowed], minlength=found.sessions) > 0
 

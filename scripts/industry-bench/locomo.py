@@ -44,7 +44,7 @@ class Conversation:
         session: list[int] = []
         self.speaker: list[int] = []
         self.times: list[datetime] = []
-        for turn, number_of_session, time in _turns(talk):
+        for turn, number_of_session, time in talk_turns(talk):
             if number_of_session == len(self.times):
                 self.times.append(time)
             caption = f" {turn['blip_caption']}" if turn.get("blip_caption") else ""
@@ -75,7 +75,7 @@ class Conversation:
         self.sentence_vectors = vectors(self.sentence_text)
 
 
-def _turns(talk: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int, datetime]]:
+def talk_turns(talk: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int, datetime]]:
     session = 0
     for key in sorted((k for k in talk if re.fullmatch(r"session_\d+", k)), key=lambda k: int(k[8:])):
         if talk[key]:

@@ -146,11 +146,6 @@ def test_an_anchor_opens_no_gate(reader: IndexReader, more: str) -> None:
     assert answer.anchors  # named all the same, for who asks why
 
 
-@pytest.mark.parametrize("question", ["what happened yesterday", "what did we do last week", "commit bbb2222"])
-def test_a_name_alone_is_no_topic(reader: IndexReader, question: str) -> None:
-    assert ask(reader, question).verdict == "SILENCE"
-
-
 def test_a_commit_nobody_knows_stays_a_word_never_seen(reader: IndexReader) -> None:
     answer = ask(reader, f"{QUESTION} in ccc3333", strictness=0)
     assert pins(answer).keys() == {"symbol"}

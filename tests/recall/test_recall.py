@@ -176,7 +176,7 @@ def test_dates_of_the_question_are_the_users_own(team: Rekal) -> None:
 def test_times_given_as_options_may_be_words(team: Rekal) -> None:
     question = "log lines timestamps UTC"
     assert "log lines" in first(team, "--since", "yesterday", question)
-    assert first(team, "--since", "this morning", question) == "below_gate"  # a parser is all there is
+    assert first(team, "--since", "this morning", question) == "filtered_out"  # a parser is all there is
     assert "log lines" in first(team, "--until", "yesterday", question)
     assert first(team, "--until", "March 4", question) != first(team, question)
     assert "log lines" in first(team, "--since", "March", question)
@@ -194,10 +194,10 @@ def test_a_name_that_nothing_shown_answers_to_is_said(team: Rekal) -> None:
 
 def test_a_commit_answers_to_its_name_where_the_question_has_no_topic(team: Rekal) -> None:
     sha = git(team.root, "rev-parse", "HEAD~2").strip()
-    done = team("recall", f"why {sha[:9]}")
-    assert done.code == 1
-    assert f"known here: commit {sha[:9]}, see `rekal show {sha[:9]}`" in done.out
-    assert "never seen" not in done.out
+    done = team("recall", "--json", f"why {sha[:9]}")
+    assert done.code == 0
+    assert (done.json["verdict"], done.json["listed"]) == ("INJECT", 1)
+    assert done.json["sessions"][0]["commits"] == [sha]
     assert team("recall", "--json", f"why do jobs go into Postgres in {sha[:9]}").json["anchors"][0]["shown"] == 1
 
 

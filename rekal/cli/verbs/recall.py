@@ -237,6 +237,8 @@ def print_answer(answer: Answer, explain: bool) -> None:
             click.echo(f"never seen here: {', '.join(answer.uncovered)}")
     elif answer.verdict == "KNOWLEDGE":
         click.echo(f"KNOWLEDGE {len(answer.knowledge)} passages{notes}")
+    elif answer.listed:
+        click.echo(f"INJECT {len(answer.sessions)} of the {answer.listed} sessions that the question names{notes}")
     else:
         count, kept = len(answer.sessions), len(answer.memories or ())
         memories = f" {kept} memor{'ies' if kept != 1 else 'y'}" if kept else ""

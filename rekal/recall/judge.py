@@ -1,0 +1,106 @@
+"""One reading of a question held against the store: what the arms find, and what the gates say of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from rekal.index.dense import Meaning
+from rekal.index.filters import Filters
+from rekal.index.reader import IndexReader
+from rekal.recall.consistency import anchor_ratio, person_claims
+from rekal.recall.gate import Support, load_weights
+from rekal.recall.mentions import NamedThing, Reach, find_mentions, list_anchors
+from rekal.recall.question import Question, cut_spans, read_question
+from rekal.recall.scores import measure_presence
+from rekal.recall.search import Look, list_people, search_index
+from rekal.recall.spelling import correct_spelling
+
+# In so small a store no word is rare and no session long, which is what the weights of the gate go by. There a question
+# whose every word stands together in a turn and its neighbours is answered.
+SMALL_STORE = 300  # turns
+_ALL = 0.99
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A question as understood in one store.
+
+    ``rest`` is the question without anything that it names, ``reaches`` are parallel to ``anchors``, ``corrected`` are
+    pairs of a word as typed and as read.
+    """
+
+    question: Question
+    rest: Question
+    anchors: list[NamedThing]
+    reaches: list[Reach | None]
+    corrected: list[tuple[str, str]]
+
+    @property
+    def found(self) -> list[Reach]:
+        """Reaches of the names that any session answers to."""
+        return [reach for reach in self.reaches if reach and reach.sessions.any()]
+
+
+def read_in_store(reader: IndexReader, typed: str, now: datetime | None) -> Reading:
+    """Understand ``typed``: its spelling, what it names here, and what remains as its topic."""
+    text, corrected = correct_spelling(reader, typed)
+    named = find_mentions(reader, text, now)
+    people = list_people(reader)
+    asked = read_question(text, people, [(one.start, one.stop) for one in named if one.aside])
+    rest = read_question(cut_spans(text, [(one.start, one.stop) for one in named]), people) if named else asked
+    anchors = list_anchors(asked, named)
+    return Reading(asked, rest, anchors, [Reach.of(reader, one) for one in anchors], corrected)
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """Verdict of the gates: support, the cut that it must reach, the features that it is made of."""
+
+    support: Support
+    cut: float
+    features: dict[str, float]
+
+    @property
+    def opens(self) -> bool:
+        """True if there is enough to inject."""
+        return self.support.total >= self.cut
+
+    @property
+    def margin(self) -> float:
+        """Distance of the support from the cut, in log-odds."""
+        return _log_odds(self.support.total) - _log_odds(self.cut)
+
+
+def _log_odds(probability: float) -> float:
+    from math import log
+
+    inside = min(max(probability, 1e-9), 1 - 1e-9)
+    return log(inside / (1 - inside))
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A reading with what was found for it and the ruling on that."""
+
+    reading: Reading
+    seen: Look
+    ruling: Ruling
+
+
+def judge_reading(
+    reader: IndexReader, reading: Reading, view: Filters, meaning: Meaning | None, strictness: float
+) -> Judged:
+    """Search the whole store as ``view`` shows it, and judge what is there. EngineError."""
+    seen = search_index(reader, reading.question, view, meaning)
+    return Judged(reading, seen, _judge_evidence(reader, seen, meaning, strictness))
+
+
+def _judge_evidence(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
+    gate = load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
+    present = measure_presence(seen.found, seen.covered, seen.is_stranger)
+    floor = gate.cut(strictness)
+    least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
+    support = gate.judge(present, least=least)
+    if support.total >= floor:  # reading texts for the second gate pays only when the first is open
+        belongs = person_claims(reader, seen, meaning), anchor_ratio(reader, seen)
+        support = gate.judge(present, *belongs, least=least)
+    return Ruling(support, floor, present)
