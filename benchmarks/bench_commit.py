@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rekal.git import find_repo
-from rekal.install import install
+from rekal.install import install_rekal
 
 VARIANTS = ("none", "empty", "disabled", "rekal")
 
@@ -52,7 +52,7 @@ def give_hook(root: Path, variant: str, rekal: Path) -> None:
         hook.write_text("#!/bin/sh\n", encoding="utf-8")
         hook.chmod(0o755)
     elif variant != "none":
-        install(find_repo(root), (), rekal)
+        install_rekal(find_repo(root), (), rekal)
         if variant == "disabled":
             (root / ".rekal" / "run" / "disabled").touch()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rekal.ids import derive
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.rows import insert
+from rekal.store.rows import insert_rows
 
 _START = datetime(2026, 1, 1, 9)
 _SYLLABLES = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "en", "i", "or", "u")] + ["ing", "er", "ment", "tion"]
@@ -70,7 +70,7 @@ def add_sessions(ledger: Ledger, vocabulary: Vocabulary, first: int, count: int)
         for table, made in _session(ledger.pos, vocabulary, number).items():
             rows[table] += made
     for table, made in rows.items():
-        insert(ledger.con, table, made)
+        insert_rows(ledger.con, table, made)
 
 
 def _session(pos: int, vocabulary: Vocabulary, number: int) -> dict[str, list[tuple[object, ...]]]:

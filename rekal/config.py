@@ -153,17 +153,19 @@ def user_file(env: Mapping[str, str], home: Path) -> Path:
     return base / "rekal" / "config.yml"
 
 
-def environment() -> dict[str, str]:
+def read_environment() -> dict[str, str]:
     """The process's environment, read in this one place on behalf of everything below the command line."""
     return dict(os.environ)
 
 
-def platform() -> str:
+def platform_name() -> str:
     """``sys.platform``."""
     return sys.platform
 
 
-def load(repository_file: Path, env: Mapping[str, str], home: Path, local_file: Path | None = None) -> Settings:
+def read_settings(
+    repository_file: Path, env: Mapping[str, str], home: Path, local_file: Path | None = None
+) -> Settings:
     """Read all settings. ``local_file`` is this clone's own, never committed, file (``.rekal/run/config.yml``)."""
     merged: dict[str, Any] = {}
     files: list[Path] = []
@@ -188,7 +190,7 @@ def load(repository_file: Path, env: Mapping[str, str], home: Path, local_file: 
     return Settings(_convert(merged, files), tuple(files), tuple(warnings))
 
 
-def decoded(text: str) -> Any:
+def decode_yaml(text: str) -> Any:
     """What the YAML ``text`` says. ValueError when it is none.
 
     JSON is YAML, and what we write ourselves is JSON: the parser of all the rest takes 25 ms to load.
@@ -206,7 +208,7 @@ def decoded(text: str) -> Any:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        values = decoded(path.read_text(encoding="utf-8"))
+        values = decode_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read ({str(error).splitlines()[0]})", "mend or remove it") from None
     if values is None:

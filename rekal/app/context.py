@@ -36,7 +36,7 @@ class App(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def settings(self) -> config.Settings:
         """The merged settings. Reading them also brings the hooks' switch up to ``enabled``."""
-        found = config.load(self.layout.config, self.env, self.home, self.layout.run / "config.yml")
+        found = config.read_settings(self.layout.config, self.env, self.home, self.layout.run / "config.yml")
         self.layout.mark(enabled=found.config.enabled)
         return found
 
@@ -86,7 +86,7 @@ class App(msgspec.Struct, frozen=True, dict=True):
 
         chosen = self.config.capture
         return read_sources.Job(
-            where=read_sources.where_for(self.home, self.repo.worktrees(), self.env, config.platform()),
+            where=read_sources.where_for(self.home, self.repo.worktrees(), self.env, config.platform_name()),
             adapters=registry.load(chosen.agents),
             make_scrubber=lambda: self.scrubber,
             author=self.repo.author(),
@@ -106,7 +106,7 @@ def here() -> App:
     where = Path.cwd()
     signs = tuple(_sign(above / ".git") for above in (where, *where.parents))
     repo = _remembered(where, signs) if any(signs) else find_repo(where)
-    return App(repo, Path.home(), config.environment())
+    return App(repo, Path.home(), config.read_environment())
 
 
 def _sign(path: Path) -> tuple[int, int, int] | None:

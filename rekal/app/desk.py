@@ -24,7 +24,7 @@ from rekal.memory.write import Actor
 from rekal.model import MemoryEvent
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from rekal.store.memory_log import read_events
 from rekal.store.source_state import newest_session
 
@@ -68,7 +68,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         """The settings that hold here."""
         if self.app is not None:
             return self.app.config
-        return config.load(self.personal.config, self.env, self.home).config
+        return config.read_settings(self.personal.config, self.env, self.home).config
 
     @functools.cached_property
     def agent(self) -> str | None:
@@ -120,7 +120,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         """One transaction on a store, under the writer's lock."""
         layout = self.layout_of(personal=personal)
         with (
-            exclusive(layout.lock, wait=_WAIT, purpose="remembering"),
+            hold_lock(layout.lock, wait=_WAIT, purpose="remembering"),
             open_ledger(layout.data, read_only=False, wait=_WAIT, create=True) as ledger,
             ledger.transaction(indexed=False),  # memories are read from the log itself
         ):
@@ -175,7 +175,7 @@ def desk_here(via: str = "cli", actor_kind: str = "") -> Desk:
     try:
         app = here()
     except NoRepository:
-        return Desk(Path.home(), config.environment(), None, via, actor_kind)
+        return Desk(Path.home(), config.read_environment(), None, via, actor_kind)
     return Desk(app.home, app.env, app if app.layout.directory.is_dir() else None, via, actor_kind)
 
 

@@ -10,12 +10,12 @@ from rekal.index.freshness import KNOWLEDGE, head_tree, read_index_state
 from rekal.index.knowledge import knowledge_part, refresh_knowledge
 from rekal.index.vectors import prune_vectors
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 
 
 def refresh_index(app: App, *, full: bool = False, wait: float = 60.0) -> Indexed:
     """Bring index.db up to the ledger, or build it anew. Raises the store's errors; the old index then stays."""
-    lock = exclusive(app.layout.index_lock, wait=wait, purpose="indexing")
+    lock = hold_lock(app.layout.index_lock, wait=wait, purpose="indexing")
     with lock, open_ledger(app.layout.data, read_only=True, wait=wait) as ledger:
         knowledge = knowledge_part(app.repo, app.scrubber.text, _warn)
         done = update_index(ledger, app.layout.index, full=full, parts=[knowledge])

@@ -90,7 +90,7 @@ def forget_sharing(app: App, *, own: bool) -> None:
 
 def _read(app: App) -> dict[str, Any]:
     path = app.layout.run / "config.yml"
-    values = config.decoded(path.read_text(encoding="utf-8")) if path.exists() else {}
+    values = config.decode_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
     return values if isinstance(values, dict) else {}
 
 

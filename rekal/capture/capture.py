@@ -28,8 +28,8 @@ from rekal.ids import checkpoint_id
 from rekal.model import Checkpoint, Rewrite
 from rekal.store import source_state, spool
 from rekal.store.layout import Layout
-from rekal.store.ledger import Ledger, open_ledger, quarantine
-from rekal.store.locks import exclusive
+from rekal.store.ledger import Ledger, open_ledger, set_aside_damaged
+from rekal.store.locks import hold_lock
 
 Progress = Callable[[int, int], None]
 
@@ -74,14 +74,14 @@ def capture(
 
     ``link_head`` links HEAD too when it has no checkpoint yet (a capture by hand after hooks were off).
     """
-    with exclusive(layout.lock, wait=wait, purpose="capturing"):
+    with hold_lock(layout.lock, wait=wait, purpose="capturing"):
         warnings: list[str] = []
         head = repo.head() if link_head else None
         known = _known(layout, head, job.author.email, warnings)
         todo = read_sources.changed(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
         if since is not None:
             todo = read_sources.since(todo, since)
-        spooled = spool.read(layout.spool)
+        spooled = spool.read_events(layout.spool)
         if spooled.broken:
             warnings.append(f"{spooled.broken} unreadable events were moved to {layout.spool / 'broken'}")
         # A HEAD that was looked at and has no session is looked at again when there is anything new to link it to.
@@ -93,7 +93,7 @@ def capture(
             captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
         if _moved(spooled.events):
             copied_commits.looked(repo, layout.run)
-        spool.done(spooled.files)
+        spool.remove_events(spooled.files)
         return captured
 
 
@@ -109,9 +109,9 @@ def _known(layout: Layout, head: str | None, email: str, warnings: list[str]) ->
         return _Known()
     try:
         with open_ledger(layout.data, read_only=True) as ledger:
-            return _Known(source_state.states(ledger.con), _standing(ledger, head, email))
+            return _Known(source_state.read_states(ledger.con), _standing(ledger, head, email))
     except StoreDamaged as error:
-        damage = quarantine(layout.data, datetime.now(UTC))
+        damage = set_aside_damaged(layout.data, datetime.now(UTC))
         warnings.append(
             f"{error.message}; it was moved to {damage.moved_to.name} and the transcripts still on this machine are "
             "captured again; for older and teammates' sessions put back a backup or run `rekal sync`"
@@ -227,7 +227,7 @@ def _append(ledger: Ledger, readings: Sequence[read_sources.Reading], total: Cap
         sessions += bool(appended.turns or appended.calls)
         turns += appended.turns
         calls += appended.calls
-    source_state.save(ledger.con, [reading.state for reading in readings if reading.state is not None])
+    source_state.save_states(ledger.con, [reading.state for reading in readings if reading.state is not None])
     return msgspec.structs.replace(
         total, sessions=sessions, turns=turns, calls=calls, sources=total.sources + len(readings)
     )

@@ -21,7 +21,7 @@ from rekal import ids
 from rekal.git import Commit
 from rekal.model import Checkpoint, Evidence, FileChange, SessionRange
 from rekal.store.ledger import Ledger
-from rekal.store.rows import naive
+from rekal.store.rows import without_zone
 
 # Commit times have whole seconds, so a turn of the same second may seem later than the commit it led to.
 _SLACK = timedelta(seconds=2)
@@ -124,7 +124,7 @@ def _paths(facts: CommitFacts) -> list[str]:
 
 def _this(facts: CommitFacts) -> dict[str, object]:
     """Which commit the checkpoints of ``_EARLIER`` are earlier than."""
-    return {"sha": facts.commit.sha, "committed": naive(facts.commit.committed_at)}
+    return {"sha": facts.commit.sha, "committed": without_zone(facts.commit.committed_at)}
 
 
 def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
@@ -146,7 +146,12 @@ def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
                 WHERE k.session_id = e.session_id AND f.path = e.path
                   AND c.turn_seq BETWEEN k.first_seq AND k.last_seq)
            GROUP BY c.session_id ORDER BY c.session_id""",
-        {"paths": _paths(facts), "since": naive(when - EDIT_WITHIN), "until": naive(when + _SLACK), **_this(facts)},
+        {
+            "paths": _paths(facts),
+            "since": without_zone(when - EDIT_WITHIN),
+            "until": without_zone(when + _SLACK),
+            **_this(facts),
+        },
     ).fetchall()
     found = {str(session): max(int(first), 0) for session, first, _ in rows}
     parents = sorted({str(parent) for _, _, parent in rows if parent} - set(found))
@@ -170,7 +175,7 @@ def _range(ledger: Ledger, facts: CommitFacts, session_id: str, edit: int, evide
     row = ledger.con.execute(
         """SELECT coalesce(max(seq), 0) FROM turns
            WHERE session_id = ? AND (occurred_at IS NULL OR occurred_at <= ?)""",
-        [session_id, naive(facts.commit.committed_at + _SLACK)],
+        [session_id, without_zone(facts.commit.committed_at + _SLACK)],
     ).fetchone()
     last = max(int(row[0]) if row else 0, edit)
     return SessionRange(session_id, min(_after_last(ledger, facts, session_id), edit, last), last, evidence)
@@ -185,6 +190,6 @@ def _active(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int, int]]:
            FROM turns t JOIN sessions s ON s.id = t.session_id LEFT JOIN done d ON d.session_id = t.session_id
            WHERE s.origin = 'local' AND s.parent_id IS NULL AND t.seq > coalesce(d.seq, -1) AND t.occurred_at <= $until
            GROUP BY t.session_id HAVING max(t.occurred_at) >= $since ORDER BY t.session_id""",
-        {"since": naive(when - ACTIVE_WITHIN), "until": naive(when + _SLACK), **_this(facts)},
+        {"since": without_zone(when - ACTIVE_WITHIN), "until": without_zone(when + _SLACK), **_this(facts)},
     ).fetchall()
     return [(str(session), int(first), int(last)) for session, first, last in rows]

@@ -32,7 +32,7 @@ def carry_over(ledger: Ledger, rewrites: Sequence[Rewrite], facts_of: Facts) -> 
 
 
 def _carried(ledger: Ledger, olds: Sequence[str], new_sha: str, facts_of: Facts) -> list[Checkpoint]:
-    found = queries.checkpoints(ledger.con, "list_contains(?::VARCHAR[], git_sha)", [list(olds)])
+    found = queries.read_checkpoints(ledger.con, "list_contains(?::VARCHAR[], git_sha)", [list(olds)])
     facts = facts_of(new_sha) if found else None
     if facts is None:
         return []

@@ -35,7 +35,7 @@ def undo_request(ledger: Ledger, run: Path, spool_dir: Path, git_dir: Path, name
     sessions, commits = _read_note(run, request.id)
     reset_sources(ledger.con, sessions)
     for sha in commits:
-        spool.put(spool_dir, spool.CommitEvent(sha, str(git_dir)))
+        spool.put_event(spool_dir, spool.CommitEvent(sha, str(git_dir)))
     (run / "forgotten" / request.id).unlink(missing_ok=True)
     return request
 

@@ -22,7 +22,7 @@ from rekal.store.forget_requests import record_request
 from rekal.store.forget_targets import Match
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from rekal.store.tombstones import forgotten
 from rekal.transport import refs, sent_log
 from rekal.transport.refs import Namespace, OwnRef, tip_of
@@ -59,7 +59,7 @@ class ForgetResult(msgspec.Struct, frozen=True):
 def preview_request(place: ForgetPlace, request: ForgetRequest) -> Erased:
     """Count what a request takes out of the ledger. Changes nothing."""
     with (
-        exclusive(place.layout.lock, wait=_WAIT, purpose="looking at what would be forgotten"),
+        hold_lock(place.layout.lock, wait=_WAIT, purpose="looking at what would be forgotten"),
         open_ledger(place.layout.data, read_only=False, wait=_WAIT) as ledger,
     ):
         # The deletion itself is the only count that cannot differ from the deletion.
@@ -78,8 +78,8 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
     layout = place.layout
     with (
         # In this order everywhere: a push holds the first one and then asks for the second.
-        exclusive(layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
-        exclusive(layout.lock, wait=_WAIT, purpose="forgetting"),
+        hold_lock(layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
+        hold_lock(layout.lock, wait=_WAIT, purpose="forgetting"),
     ):
         with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger:
             found = find_targets(ledger.con, request)
@@ -104,8 +104,8 @@ def finish_interrupted(place: ForgetPlace) -> Unpublished | None:
     if not (place.layout.run / _UNFINISHED).exists():
         return None
     with (
-        exclusive(place.layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
-        exclusive(place.layout.lock, wait=_WAIT, purpose="forgetting"),
+        hold_lock(place.layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
+        hold_lock(place.layout.lock, wait=_WAIT, purpose="forgetting"),
     ):
         return _finish_deletion(place)
 

@@ -25,7 +25,7 @@ from rekal.index.freshness import name_damage, read_index_state, reason_for_full
 from rekal.index.text import analysis_id
 from rekal.index.vectors import write_chunks
 from rekal.index.writer import Doc, Writer, read_number
-from rekal.store.database import Connection, duckdb, quote_path, translated
+from rekal.store.database import Connection, duckdb, quote_path, translated_errors
 from rekal.store.ledger import Ledger
 
 _BATCH = 4096
@@ -86,7 +86,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part]) -> Indexed:
-    with translated(ledger.path):
+    with translated_errors(ledger.path):
         ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
     with replace_index(ledger, index_path, copy=False) as con, _no_collection():
         schema.create_tables(con)
@@ -96,7 +96,7 @@ def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part])
 def _append_changes(ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part]) -> Indexed:
     if covered == ledger.position():
         return Indexed(False, "", 0, 0, covered)
-    with translated(ledger.path):
+    with translated_errors(ledger.path):
         ids = changed_sessions(ledger.con, covered)
     with replace_index(ledger, index_path, copy=True) as con:
         return _cover(ledger, con, ids, "", parts, after=covered)
@@ -130,7 +130,7 @@ def replace_index(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[C
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
         # In a new file a missing table is a mistake of ours, in a copy it is damage.
-        with name_damage(index_path) if copy else translated(index_path):
+        with name_damage(index_path) if copy else translated_errors(index_path):
             if copy:
                 shutil.copyfile(index_path, building)
             with _attached(ledger.con, building) as con:
@@ -171,7 +171,7 @@ def _attached(ledger: Connection, path: Path) -> Iterator[Connection]:
 
 def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
     """Index what is newer than ``after`` in the sessions ``ids``; returns the number of turns added."""
-    with translated(ledger.path):
+    with translated_errors(ledger.path):
         facets = [row for at in range(0, len(ids), _BATCH) for row in read_facets(ledger.con, ids[at : at + _BATCH])]
     known = _known_ordinals(con, ids) if after >= 0 else {}
     ordinals = _ordinals(con, known, [row.session_id for row in facets])
@@ -181,7 +181,7 @@ def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int)
     writer.add(replace_facets(con, facets, ordinals, list(known.values())))
     writer.flush()
     write_chunks(con, first)
-    with translated(ledger.path):
+    with translated_errors(ledger.path):
         copy_opened(ledger.con, con, after)
     return turns
 
@@ -200,7 +200,7 @@ def _ordinals(con: Connection, known: dict[str, int], ids: list[str]) -> dict[st
 
 def _new_turns(ledger: Ledger, ordinals: dict[str, int], after: int) -> Iterator[list[Doc]]:
     """Turns newer than ``after``, session by session. A turn without a time has its session's."""
-    with translated(ledger.path):
+    with translated_errors(ledger.path):
         rows = ledger.con.execute(
             """SELECT t.session_id, seq, role, content, epoch_us(coalesce(occurred_at, s.started_at))
                FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.pos > ? ORDER BY t.session_id, seq""",

@@ -13,7 +13,7 @@ import msgspec
 
 from rekal.index.writer import Doc, insert_rows, remove_docs
 from rekal.store.database import Connection
-from rekal.store.rows import record
+from rekal.store.rows import make_record
 
 _LONGEST_STEERING = 400
 _MOST_COMMANDS = 200
@@ -138,7 +138,9 @@ def read_facets(ledger: Connection, session_ids: Sequence[str]) -> list[Facets]:
         span = (turns, human, started or first, last or started)
         # A commit that was amended, rebased or squashed is found by its old and by its new name.
         commit = (_distinct(branches, [branch]), _distinct(_reach(shas, later)), _distinct(subjects))
-        rows.append(record(Facets, (*head, *span, *commit, _distinct(paths, files), _distinct(commands), list(said))))
+        rows.append(
+            make_record(Facets, (*head, *span, *commit, _distinct(paths, files), _distinct(commands), list(said)))
+        )
     return rows
 
 

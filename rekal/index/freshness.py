@@ -10,7 +10,7 @@ from rekal.errors import StoreDamaged
 from rekal.git import Repo
 from rekal.index import schema
 from rekal.index.analysis import analysis_id
-from rekal.store.database import Connection, duckdb, quote_path, translated
+from rekal.store.database import Connection, duckdb, quote_path, translated_errors
 from rekal.store.ledger import Ledger
 
 KNOWLEDGE = "knowledge"
@@ -79,7 +79,7 @@ def read_index_state(con: Connection, index_path: Path) -> dict[str, str]:
 def name_damage(path: Path) -> Iterator[None]:
     """A table or column that is missing from a file nobody edits by hand is damage, too."""
     try:
-        with translated(path):
+        with translated_errors(path):
             yield
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         raise StoreDamaged(f"{path.name} is not a complete index ({str(error).splitlines()[0][:80]})") from error

@@ -22,8 +22,8 @@ from rekal.errors import StoreDamaged, StoreError
 from rekal.index import schema
 from rekal.index.analysis import ANALYSIS_VERSION
 from rekal.index.schema import KINDS, Kind
-from rekal.store.database import Connection, connect, duckdb, translated
-from rekal.store.rows import record
+from rekal.store.database import Connection, duckdb, open_database, translated_errors
+from rekal.store.rows import make_record
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -135,12 +135,12 @@ class IndexReader:
 
     def columns(self, sql: str, values: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
         """A query's result as arrays by column name."""
-        with translated(self.path):
+        with translated_errors(self.path):
             return self.con.execute(sql, list(values)).fetchnumpy()
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """A query's result as rows."""
-        with translated(self.path):
+        with translated_errors(self.path):
             return self.con.execute(sql, list(values)).fetchall()
 
     def told(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
@@ -248,7 +248,7 @@ class IndexReader:
         wanted = ", ".join(str(int(doc_id)) for doc_id in doc_ids)
         # Through rowids only the texts asked for are read: 6 ms instead of 67 for ten of 200,000.
         rows = self.rows(f"{_TEXT} WHERE rowid IN (SELECT rowid FROM docs WHERE doc_id IN ({wanted or 'NULL'}))")
-        by_id = {row[0]: record(IndexedText, row) for row in rows}
+        by_id = {row[0]: make_record(IndexedText, row) for row in rows}
         return [by_id[doc_id] for doc_id in doc_ids if doc_id in by_id]
 
 
@@ -267,7 +267,7 @@ def open_index(path: Path, *, wait: float = 5.0) -> Iterator[IndexReader]:
     """
     if not path.exists():
         raise StoreError("there is no index yet", "run `rekal index`")
-    con = connect(path, read_only=True, wait=wait)
+    con = open_database(path, read_only=True, wait=wait)
     try:
         yield _checked(con, path)
     finally:
@@ -276,7 +276,7 @@ def open_index(path: Path, *, wait: float = 5.0) -> Iterator[IndexReader]:
 
 def _checked(con: Connection, path: Path) -> IndexReader:
     try:
-        with translated(path):
+        with translated_errors(path):
             reader = IndexReader(con, path)
     except duckdb.CatalogException:  # to ask the catalogue first takes 6 ms of every opening
         raise StoreDamaged(f"{path.name} is not a complete index", "run `rekal index`") from None

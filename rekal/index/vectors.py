@@ -28,7 +28,7 @@ from rekal.embed.base import Embedder, Vectors
 from rekal.errors import StoreDamaged, StoreUnwritable
 from rekal.index.reader import open_index
 from rekal.store.database import Connection
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 
 Keys = NDArray[np.uint64]
 
@@ -146,7 +146,7 @@ def embed_missing(
     Stops when ``more`` says so; calling it again goes on. Raises :class:`StoreBusy` when another process is at it, and
     EngineError.
     """
-    with exclusive(directory / "filling.lock", wait=0, purpose="embedding"):
+    with hold_lock(directory / "filling.lock", wait=0, purpose="embedding"):
         while True:
             before = _identity(index_path)
             keys, texts, now = _bite(index_path, directory, embedder.model_id)
@@ -180,7 +180,7 @@ def _identity(path: Path) -> tuple[int, int]:
 def _append_bite(
     directory: Path, model_id: str, keys: Keys, vectors: Vectors, index_path: Path, before: tuple[int, int]
 ) -> None:
-    with exclusive(directory / "lock", wait=10.0, purpose="storing vectors"):
+    with hold_lock(directory / "lock", wait=10.0, purpose="storing vectors"):
         if _identity(index_path) != before:
             # Something may have been forgotten while it was being embedded.
             kept = np.isin(keys, chunk_keys(index_path))
@@ -206,7 +206,7 @@ def find_or_embed(directory: Path, embedder: Embedder, texts: Sequence[str], mos
     if lacking:
         made = embedder.embed_documents([texts[at] for at in lacking])
         directory.mkdir(parents=True, exist_ok=True)
-        with exclusive(directory / "lock", wait=10.0, purpose="storing vectors"):
+        with hold_lock(directory / "lock", wait=10.0, purpose="storing vectors"):
             append_vectors(directory, embedder.model_id, keys[lacking], made)
         held = open_vectors(directory, embedder.model_id)
     if held is None:
@@ -261,7 +261,7 @@ def prune_vectors(index_path: Path, directory: Path) -> int:
     if not directory.is_dir():
         return 0
     gone = 0
-    with exclusive(directory / "lock", wait=10.0, purpose="removing vectors"):
+    with hold_lock(directory / "lock", wait=10.0, purpose="removing vectors"):
         keep = chunk_keys(index_path)
         for path in sorted(directory.glob("*.vec")):
             gone += _prune(path, keep)

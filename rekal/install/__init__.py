@@ -1,7 +1,7 @@
 """Everything that `rekal init` and `rekal clean` do to the user's repository besides the store itself.
 
-:func:`install` and :func:`uninstall` may be run any number of times, also after one that was interrupted. After both,
-the repository's files, hooks, configuration and `info/exclude` are byte for byte as before.
+:func:`install_rekal` and :func:`uninstall_rekal` may be run any number of times, also after one that was interrupted.
+After both, the repository's files, hooks, configuration and `info/exclude` are byte for byte as before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rekal.install import exclude, hooks, lines, skill
 from rekal.install.hooks import Hook
 from rekal.install.manifest import Journal
 
-__all__ = ["Hook", "Installed", "Removed", "install", "repair", "uninstall"]
+__all__ = ["Hook", "Installed", "Removed", "install_rekal", "repair_hooks", "uninstall_rekal"]
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -39,14 +39,14 @@ class Removed(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def install(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_only: bool = False) -> Installed:
+def install_rekal(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_only: bool = False) -> Installed:
     """Install hooks, instruction lines for ``agents`` (adapter names) and, with ``claude`` among them, the skill.
 
     ``executable`` is the absolute path of ``rekal``, written into the hooks. Raises :class:`rekal.errors.Refused`, with
     nothing changed, when git takes post-commit from a tracked file or from a directory that cannot be written; and
     :class:`rekal.errors.StoreUnwritable` when the git directory cannot be.
     """
-    hooks.plan(repo)
+    hooks.plan_hooks(repo)
     with _writing(repo):
         return _install(repo, tuple(agents), executable, hooks_only)
 
@@ -55,37 +55,37 @@ def _install(repo: Repo, agents: tuple[str, ...], executable: Path, hooks_only: 
     for name in ("spool", "run"):
         (repo.store_dir / name).mkdir(parents=True, exist_ok=True)
     journal = Journal(repo.root)
-    exclude.add(repo, journal)
+    exclude.add_patterns(repo, journal)
     _point_to_root(repo, journal)
-    put = hooks.install(repo, executable, journal)
-    notes = [*dict.fromkeys(hook.note for hook in put if hook.note), *hooks.warnings(repo)]
+    put = hooks.install_hooks(repo, executable, journal)
+    notes = [*dict.fromkeys(hook.note for hook in put if hook.note), *hooks.warn_of_shared_hooks(repo)]
     tree = None if hooks_only else _tree(repo)
     if tree is None:
         return Installed(put, notes=tuple(notes))
-    held, trouble = lines.install(repo, tree, agents, journal)
+    held, trouble = lines.install_lines(repo, tree, agents, journal)
     skilled = None
     if "claude" in agents:
-        problem = skill.install(repo, tree, journal)
+        problem = skill.install_skill(repo, tree, journal)
         skilled = None if problem else skill.NAME
         trouble += [problem] if problem else []
     return Installed(put, tuple(held), skilled, (*notes, *trouble))
 
 
-def repair(repo: Repo, executable: Path) -> bool:
+def repair_hooks(repo: Repo, executable: Path) -> bool:
     """Put back hooks that another program wrote over or removed. Returns whether any had to be.
 
     Cheap when all is well: a few small reads and two git calls a work tree. Raises :class:`rekal.errors.Refused` when
     post-commit has become a tracked file.
     """
-    if all(hook.status in ("installed", "refused") for hook in hooks.state(repo, executable)):
+    if all(hook.status in ("installed", "refused") for hook in hooks.read_hooks(repo, executable)):
         return False
     with _writing(repo):
-        hooks.install(repo, executable, Journal(repo.root))
+        hooks.install_hooks(repo, executable, Journal(repo.root))
     return True
 
 
-def uninstall(repo: Repo) -> Removed:
-    """Undo :func:`install`, or as much of it as was done. The caller removes ``.rekal`` itself, afterwards."""
+def uninstall_rekal(repo: Repo) -> Removed:
+    """Undo :func:`install_rekal`, or as much of it as was done. The caller removes ``.rekal`` itself, afterwards."""
     with _writing(repo):
         return _uninstall(repo)
 
@@ -93,11 +93,11 @@ def uninstall(repo: Repo) -> Removed:
 def _uninstall(repo: Repo) -> Removed:
     journal = Journal(repo.root)
     tree = _tree(repo)
-    skilled = skill.uninstall(tree, journal) if tree else None
-    cleaned = lines.uninstall(tree, journal) if tree else []
-    removed, notes = hooks.uninstall(repo, journal)
+    skilled = skill.uninstall_skill(tree, journal) if tree else None
+    cleaned = lines.uninstall_lines(tree, journal) if tree else []
+    removed, notes = hooks.uninstall_hooks(repo, journal)
     _pointer(repo).unlink(missing_ok=True)
-    exclude.remove(repo, journal)
+    exclude.remove_block(repo, journal)
     journal.prune()
     return Removed(tuple(removed), tuple(cleaned), skilled, tuple(notes))
 

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Literal
 
-from rekal.install import files
+from rekal import files
 
 SUFFIX = ".rekal-chained"
 
@@ -26,28 +26,30 @@ def chained_path(hook: Path) -> Path:
     return hook.with_name(hook.name + SUFFIX)
 
 
-def manager(hook: Path) -> Manager | None:
+def find_manager(hook: Path) -> Manager | None:
     """Which hook manager generated this file: such a file can be had again from the manager."""
-    content = files.read(hook)
+    content = files.read_or_empty(hook)
     return next((name for sign, name in _SIGNS if sign in content), None)
 
 
-def condition(chained: Path, name: str) -> str:
+def condition_to_run(chained: Path, name: str) -> str:
     """The shell command that tells whether ``chained``, the hook kept for ``name``, is to be run."""
-    if not files.exists(chained):
+    if not files.name_is_taken(chained):
         return "false"
     test = f"[ -x {_where(name)} ]"
-    if manager(chained) == "pre-commit":  # when pre-commit calls us it has run already, and would take it for a bug
+    if (
+        find_manager(chained) == "pre-commit"
+    ):  # when pre-commit calls us it has run already, and would take it for a bug
         test += ' && [ -z "${PRE_COMMIT_RUNNING_LEGACY-}" ]'
     return test
 
 
-def body(chained: Path, name: str) -> str:
-    """The shell lines that run ``chained``; they are reached only under :func:`condition`."""
-    if not files.exists(chained):
+def lines_to_run(chained: Path, name: str) -> str:
+    """The shell lines that run ``chained``; they are reached only under :func:`condition_to_run`."""
+    if not files.name_is_taken(chained):
         return "return 0"
-    lines = _run(files.read(chained), _where(name))
-    if manager(chained) == "lefthook":
+    lines = _run(files.read_or_empty(chained), _where(name))
+    if find_manager(chained) == "lefthook":
         lines.insert(
             0, "# LEFTHOOK writes over a file that has its name in it; any other it moves aside, but only once"
         )

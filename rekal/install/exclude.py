@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from rekal import files
 from rekal.git import Repo
-from rekal.install import files
 from rekal.install.manifest import Journal
 
 ALWAYS = ("/.rekal/*", "!/.rekal/config.yml")
@@ -48,7 +48,7 @@ def patterns_in(content: bytes) -> tuple[str, ...]:
     return tuple(found["body"].decode("utf-8", "surrogateescape").splitlines()) if found else ()
 
 
-def pattern(path: str) -> str:
+def exact_pattern(path: str) -> str:
     """The pattern that matches exactly this path, relative to the work tree."""
     return "/" + re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
 
@@ -59,29 +59,29 @@ def _path(repo: Repo) -> Path:
 
 def _rewrite(repo: Repo, journal: Journal, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> None:
     path = _path(repo)
-    before = files.read(path)
+    before = files.read_or_empty(path)
     after = with_block(before, change(patterns_in(before)))
     if after != before:
         journal.creates(path)
-        files.replace(path, after)
+        files.write_through_link(path, after)
 
 
-def add(repo: Repo, journal: Journal, *patterns: str) -> None:
+def add_patterns(repo: Repo, journal: Journal, *patterns: str) -> None:
     """Have git pass over ``patterns`` (and rekal's own directory)."""
     _rewrite(repo, journal, lambda old: tuple(dict.fromkeys((*ALWAYS, *old, *patterns))))
 
 
-def drop(repo: Repo, journal: Journal, unwanted: str) -> None:
+def drop_pattern(repo: Repo, journal: Journal, unwanted: str) -> None:
     """Let git see a path again."""
-    if unwanted in patterns_in(files.read(_path(repo))):
+    if unwanted in patterns_in(files.read_or_empty(_path(repo))):
         _rewrite(repo, journal, lambda old: tuple(p for p in old if p != unwanted))
 
 
-def remove(repo: Repo, journal: Journal) -> bool:
+def remove_block(repo: Repo, journal: Journal) -> bool:
     """Take our block out. Returns whether there was one."""
     path = _path(repo)
-    files.sweep(path)
-    before = files.read(path)
+    files.remove_unfinished(path)
+    before = files.read_or_empty(path)
     after = without_block(before)
     if after == before:
         return False
@@ -89,5 +89,5 @@ def remove(repo: Repo, journal: Journal) -> bool:
         path.unlink()
         journal.forget(path)
     else:
-        files.replace(path, after)
+        files.write_through_link(path, after)
     return True

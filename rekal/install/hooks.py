@@ -9,9 +9,10 @@ from typing import Literal
 
 import msgspec
 
+from rekal import files
 from rekal.errors import Refused
 from rekal.git import Repo
-from rekal.install import chain, exclude, files, places
+from rekal.install import chain, exclude, places
 from rekal.install.manifest import Journal
 from rekal.install.places import Place, Slot
 
@@ -34,14 +35,14 @@ class Hook(msgspec.Struct, frozen=True):
     note: str | None = None
 
 
-def render(name: str, executable: Path, chained: Path) -> bytes:
+def render_hook(name: str, executable: Path, chained: Path) -> bytes:
     """The text of hook ``name`` that starts ``executable`` and runs ``chained`` where that exists."""
     source = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
     text = (source / name).read_text("utf-8").replace("@COMMON@", (source / "common.sh").read_text("utf-8"))
     values = {
         "@ID@": places.ID,
-        "@CHAINED@": chain.body(chained, name),
-        "@HAS_CHAINED@": chain.condition(chained, name),
+        "@CHAINED@": chain.lines_to_run(chained, name),
+        "@HAS_CHAINED@": chain.condition_to_run(chained, name),
         "@REKAL@": shlex.quote(os.fspath(executable)),
     }
     for mark, value in values.items():
@@ -49,13 +50,15 @@ def render(name: str, executable: Path, chained: Path) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def plan(repo: Repo) -> list[tuple[Place, Slot]]:
+def plan_hooks(repo: Repo) -> list[tuple[Place, Slot]]:
     """Where each hook goes.
 
     Raises :class:`Refused` when post-commit cannot be had without changing a tracked file, or nothing can be written
     where git looks (``core.hooksPath=/dev/null`` switches hooks off).
     """
-    slots = [(place, places.slot(repo, place, name)) for place in places.places(repo) for name in places.NAMES]
+    slots = [
+        (place, places.find_slot(repo, place, name)) for place in places.find_places(repo) for name in places.NAMES
+    ]
     for place, slot in slots:
         if slot.path is None and slot.name == "post-commit":
             raise Refused(
@@ -74,20 +77,20 @@ def _writable(directory: Path) -> bool:
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
-def install(repo: Repo, executable: Path, journal: Journal) -> tuple[Hook, ...]:
+def install_hooks(repo: Repo, executable: Path, journal: Journal) -> tuple[Hook, ...]:
     """Install or upgrade all hooks. Raises :class:`Refused` before anything is changed."""
-    slots = plan(repo)
+    slots = plan_hooks(repo)
     for place in {place.directory: place for place, _ in slots}.values():
         if place.kind == "shared":
             _register(place.directory, repo.root, journal)
     return tuple(_put(repo, slot, executable, journal) for _, slot in slots)
 
 
-def warnings(repo: Repo) -> list[str]:
+def warn_of_shared_hooks(repo: Repo) -> list[str]:
     """What to know about the directories that git takes hooks from."""
     return [
         f"git takes every repository's hooks from {place.directory}: rekal's, too, are there, and do nothing elsewhere"
-        for place in places.places(repo)
+        for place in places.find_places(repo)
         if place.kind == "shared"
     ]
 
@@ -104,16 +107,16 @@ def _put(repo: Repo, slot: Slot, executable: Path, journal: Journal) -> Hook:
     if target is None:
         target = hook
         if slot.pattern:
-            exclude.add(repo, journal, slot.pattern, exclude.pattern(slot.pattern[1:] + chain.SUFFIX))
+            exclude.add_patterns(repo, journal, slot.pattern, exclude.exact_pattern(slot.pattern[1:] + chain.SUFFIX))
         _keep_foreign(hook, chained)
         journal.creates(hook)
-    text = render(slot.name, executable, chained)
-    if files.read(target) != text or not os.access(target, os.X_OK):
+    text = render_hook(slot.name, executable, chained)
+    if files.read_or_empty(target) != text or not os.access(target, os.X_OK):
         # Unlinked from what it was: the kept hook may be the same file under its second name.
         if target.is_symlink():
             target.unlink()
-        files.replace(target, text, 0o755)
-    return Hook(slot.name, target, "installed", chained if files.exists(chained) else None, slot.note)
+        files.write_through_link(target, text, 0o755)
+    return Hook(slot.name, target, "installed", chained if files.name_is_taken(chained) else None, slot.note)
 
 
 def _moved_by_pre_commit(hook: Path) -> Path | None:
@@ -129,23 +132,23 @@ def _keep_foreign(hook: Path, chained: Path) -> None:
         return
     if places.is_ours(backup):  # lefthook's way with a file that it did not write
         backup.unlink()
-        if files.exists(chained):
+        if files.name_is_taken(chained):
             chained.rename(backup)
-    if not files.exists(hook):
+    if not files.name_is_taken(hook):
         # Ours was removed by somebody. What a manager generated goes with it, the user's own hook is run again.
-        if chain.manager(chained):
+        if chain.find_manager(chained):
             chained.unlink(missing_ok=True)
         return
-    if files.exists(chained) and not chain.manager(chained) and not files.same(hook, chained):
+    if files.name_is_taken(chained) and not chain.find_manager(chained) and not files.have_same_bytes(hook, chained):
         chained.rename(chained.with_name(chained.name + "-before"))
-    files.duplicate(hook, chained)
+    files.duplicate_file(hook, chained)
 
 
-def uninstall(repo: Repo, journal: Journal) -> tuple[list[str], list[str]]:
+def uninstall_hooks(repo: Repo, journal: Journal) -> tuple[list[str], list[str]]:
     """Remove our hooks and put back what stood there. Returns the hooks removed, and notes on what was left."""
     removed: list[str] = []
     notes: list[str] = []
-    for place in places.places(repo):
+    for place in places.find_places(repo):
         if place.kind == "shared" and _unregister(place.directory, repo.root, journal):
             notes.append(f"{place.directory} still has rekal's hooks: other repositories use them")
             continue
@@ -155,21 +158,21 @@ def uninstall(repo: Repo, journal: Journal) -> tuple[list[str], list[str]]:
                 removed.append(str(hook))
             journal.forget(hook)
     for name in places.NAMES:
-        if _take(places.standalone(repo, name), notes):
-            removed.append(str(places.standalone(repo, name)))
-        journal.forget(places.standalone(repo, name))
+        if _take(places.standalone_hook(repo, name), notes):
+            removed.append(str(places.standalone_hook(repo, name)))
+        journal.forget(places.standalone_hook(repo, name))
     return removed, notes
 
 
 def _take(hook: Path, notes: list[str]) -> bool:
     """Undo :func:`_put` for one hook. Returns whether anything of ours was there."""
-    files.sweep(hook)
+    files.remove_unfinished(hook)
     chained = chain.chained_path(hook)
     before = chained.with_name(chained.name + "-before")
-    if files.exists(before):
+    if files.name_is_taken(before):
         notes.append(f"{before} is an earlier hook of yours that another program replaced; rekal leaves it to you")
     if places.is_ours(hook):
-        if files.exists(chained):
+        if files.name_is_taken(chained):
             chained.replace(hook)
         else:
             hook.unlink()
@@ -179,26 +182,26 @@ def _take(hook: Path, notes: list[str]) -> bool:
         if places.is_ours(moved):
             found = True
             moved.unlink()
-            if files.exists(chained) and not chain.manager(chained):
+            if files.name_is_taken(chained) and not chain.find_manager(chained):
                 chained.rename(moved)
-    if not files.exists(chained):
+    if not files.name_is_taken(chained):
         return found
-    if chain.manager(chained) or files.same(chained, hook):
+    if chain.find_manager(chained) or files.have_same_bytes(chained, hook):
         chained.unlink()
-    elif not files.exists(hook):
+    elif not files.name_is_taken(hook):
         chained.rename(hook)
     else:
         notes.append(f"{chained} is the hook that was here before rekal; another program has replaced it since")
     return True
 
 
-def state(repo: Repo, executable: Path) -> tuple[Hook, ...]:
+def read_hooks(repo: Repo, executable: Path) -> tuple[Hook, ...]:
     """What is installed where, read from the files themselves."""
-    return tuple(_state(slot, executable) for place in places.places(repo) for slot in _slots(repo, place))
+    return tuple(_state(slot, executable) for place in places.find_places(repo) for slot in _slots(repo, place))
 
 
 def _slots(repo: Repo, place: Place) -> list[Slot]:
-    return [places.slot(repo, place, name) for name in places.NAMES]
+    return [places.find_slot(repo, place, name) for name in places.NAMES]
 
 
 def _state(slot: Slot, executable: Path) -> Hook:
@@ -207,13 +210,13 @@ def _state(slot: Slot, executable: Path) -> Hook:
     target = _moved_by_pre_commit(slot.path) or slot.path
     chained = chain.chained_path(slot.path)
     status: Status = "installed"
-    if not files.exists(target):
+    if not files.name_is_taken(target):
         status = "missing"
     elif not places.is_ours(target):
-        status = "displaced" if files.exists(chained) else "missing"
-    elif files.read(target) != render(slot.name, executable, chained) or not os.access(target, os.X_OK):
+        status = "displaced" if files.name_is_taken(chained) else "missing"
+    elif files.read_or_empty(target) != render_hook(slot.name, executable, chained) or not os.access(target, os.X_OK):
         status = "outdated"
-    return Hook(slot.name, target, status, chained if files.exists(chained) else None, slot.note)
+    return Hook(slot.name, target, status, chained if files.name_is_taken(chained) else None, slot.note)
 
 
 _USERS = ".rekal-users"
@@ -222,22 +225,22 @@ _USERS = ".rekal-users"
 def _register(directory: Path, root: Path, journal: Journal) -> None:
     """Note in a shared hooks directory that this repository needs what we put there."""
     path = directory / _USERS
-    users = files.read(path).decode("utf-8", "surrogateescape").splitlines()
+    users = files.read_or_empty(path).decode("utf-8", "surrogateescape").splitlines()
     if str(root) not in users:
         journal.creates(path)
-        files.replace(path, _list([*users, str(root)]))
+        files.write_through_link(path, _list([*users, str(root)]))
 
 
 def _unregister(directory: Path, root: Path, journal: Journal) -> bool:
     """The opposite. Returns whether other repositories, still initialised, remain."""
     path = directory / _USERS
-    files.sweep(path)
-    if not files.exists(path):
+    files.remove_unfinished(path)
+    if not files.name_is_taken(path):
         return False
-    users = files.read(path).decode("utf-8", "surrogateescape").splitlines()
+    users = files.read_or_empty(path).decode("utf-8", "surrogateescape").splitlines()
     others = [user for user in users if user != str(root) and (Path(user) / ".rekal").is_dir()]
     if others:
-        files.replace(path, _list(others))
+        files.write_through_link(path, _list(others))
     else:
         path.unlink()
     journal.forget(path)

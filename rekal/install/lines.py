@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from rekal import files
 from rekal.git import Repo
-from rekal.install import exclude, files
+from rekal.install import exclude
 from rekal.install.manifest import Journal
 
 MARKER = "<!-- managed by rekal -->"
@@ -62,7 +63,7 @@ def _ending(row: bytes) -> bytes:
     return row[len(row.rstrip(b"\r\n")) :]
 
 
-def install(repo: Repo, tree: Path, agents: Iterable[str], journal: Journal) -> tuple[list[str], list[str]]:
+def install_lines(repo: Repo, tree: Path, agents: Iterable[str], journal: Journal) -> tuple[list[str], list[str]]:
     """Put the line where ``agents`` will read it. Returns the files that hold it, and notes on those that do not."""
     held, notes = [], []
     for name in sorted({file_for(agent) for agent in agents}):
@@ -78,40 +79,40 @@ def _put(repo: Repo, tree: Path, path: Path, journal: Journal) -> str | None:
     """Write the line into one file; what was wrong with it otherwise."""
     if path.is_symlink() and not (path.is_file() and path.resolve().is_relative_to(tree.resolve())):
         return "is a link to something outside the repository and was left alone"
-    before = files.read(path)
+    before = files.read_or_empty(path)
     if before.startswith(_UTF16):
         return "is UTF-16 and was left alone"
     after = with_line(before, LINE.encode())
-    pattern = exclude.pattern(str(path.relative_to(tree)))
+    pattern = exclude.exact_pattern(str(path.relative_to(tree)))
     if journal.created(path) and without_line(before).strip():
         journal.forget(path)  # the user has written into it: it is theirs, and git may see it
-        exclude.drop(repo, journal, pattern)
+        exclude.drop_pattern(repo, journal, pattern)
     if after == before:
         return None
     try:
         if not path.exists():
-            exclude.add(repo, journal, pattern)
+            exclude.add_patterns(repo, journal, pattern)
             journal.creates(path)
-        files.replace(path, after)
+        files.write_through_link(path, after)
     except OSError as error:  # a directory of that name, a read-only file system: the other files can still be had
         return f"cannot be written ({error.strerror})"
     return None
 
 
-def uninstall(tree: Path, journal: Journal) -> list[str]:
+def uninstall_lines(tree: Path, journal: Journal) -> list[str]:
     """Take the line out of every file that has it; a file that we made and that nobody wrote into goes with it."""
     cleaned = []
     for name in sorted({*_FILES.values(), _SHARED_FILE}):
         path = tree / name
-        files.sweep(path)
-        before = files.read(path)
+        files.remove_unfinished(path)
+        before = files.read_or_empty(path)
         if MARKER.encode() not in before:
             continue
         after = without_line(before)
         if journal.created(path) and not after.strip():
             path.unlink()
         else:
-            files.replace(path, after)
+            files.write_through_link(path, after)
         journal.forget(path)
         cleaned.append(name)
     return cleaned

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from rekal import files
 from rekal.errors import StoreDamaged
-from rekal.install import files
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Journal:
         for directory in reversed(missing):
             self._save(directories=(*self._manifest.directories, self._name(directory)))
             directory.mkdir(exist_ok=True)
-        if not files.exists(path) and not self.created(path):
+        if not files.name_is_taken(path) and not self.created(path):
             self._save(files=(*self._manifest.files, self._name(path)))
 
     def created(self, path: Path) -> bool:
@@ -67,11 +67,11 @@ class Journal:
     def _save(self, **changes: tuple[str, ...]) -> None:
         self._manifest = msgspec.structs.replace(self._manifest, **changes)
         if self._path.parent.is_dir():  # after `rm -rf .rekal`, `clean` still works, without a record
-            files.replace(self._path, msgspec.json.encode(self._manifest))
+            files.write_through_link(self._path, msgspec.json.encode(self._manifest))
 
 
 def _load(path: Path) -> Manifest:
-    data = files.read(path)
+    data = files.read_or_empty(path)
     if not data:
         return Manifest()
     try:

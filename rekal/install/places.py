@@ -18,9 +18,10 @@ from typing import Literal
 
 import msgspec
 
+from rekal import files
 from rekal.errors import RekalError
 from rekal.git import Repo, find_repo
-from rekal.install import exclude, files
+from rekal.install import exclude
 
 NAMES = ("post-commit", "post-merge", "post-rewrite", "pre-push")
 ID = "# managed by rekal (hook 1): `rekal clean` removes this and puts back what was here before"
@@ -58,10 +59,10 @@ class Slot(msgspec.Struct, frozen=True):
 
 def is_ours(path: Path) -> bool:
     """Whether a file is a hook of rekal's, of any version."""
-    return any(row.startswith(_ANY_ID) for row in files.read(path).splitlines()[:5])
+    return any(row.startswith(_ANY_ID) for row in files.read_or_empty(path).splitlines()[:5])
 
 
-def places(repo: Repo) -> tuple[Place, ...]:
+def find_places(repo: Repo) -> tuple[Place, ...]:
     """Every directory that git takes this repository's hooks from; a relative ``core.hooksPath`` is one a work tree."""
     main, *linked = repo.worktrees() or (repo.root,)
     first = _place(repo, main, (main, *linked))
@@ -98,7 +99,7 @@ def _kind(repo: Repo, directory: Path, trees: tuple[Path, ...]) -> tuple[Kind, P
     return "shared", repo.root
 
 
-def standalone(repo: Repo, name: str) -> Path:
+def standalone_hook(repo: Repo, name: str) -> Path:
     """The hook that a user's own tracked hook calls."""
     return repo.common_dir / "rekal" / name
 
@@ -108,7 +109,7 @@ def call_line(name: str) -> str:
     return f'rekal="$(git rev-parse --git-common-dir)/rekal/{name}"; [ ! -x "$rekal" ] || "$rekal" "$@"'
 
 
-def slot(repo: Repo, place: Place, name: str) -> Slot:
+def find_slot(repo: Repo, place: Place, name: str) -> Slot:
     """Where hook ``name`` goes in ``place``."""
     if place.kind == "tree":
         return _tree_slot(repo, place, name)
@@ -120,7 +121,7 @@ def slot(repo: Repo, place: Place, name: str) -> Slot:
 def _tree_slot(repo: Repo, place: Place, name: str) -> Slot:
     path = place.directory / name
     if is_wired(path, name):
-        return Slot(name, standalone(repo, name))
+        return Slot(name, standalone_hook(repo, name))
     if is_tracked(repo, place.tree, path):
         return Slot(name, None, line=call_line(name))
     return Slot(name, path, pattern=_pattern(place, path))
@@ -133,8 +134,8 @@ def _husky_slot(repo: Repo, place: Place, name: str) -> Slot:
     """
     user = place.directory.parent / name
     if is_wired(user, name):
-        return Slot(name, standalone(repo, name))
-    if not files.exists(user) or is_ours(user):
+        return Slot(name, standalone_hook(repo, name))
+    if not files.name_is_taken(user) or is_ours(user):
         return Slot(name, user, pattern=_pattern(place, user))
     generated = place.directory / name
     where = user.relative_to(place.tree)
@@ -145,12 +146,12 @@ def _husky_slot(repo: Repo, place: Place, name: str) -> Slot:
 
 
 def _pattern(place: Place, path: Path) -> str:
-    return exclude.pattern(path.relative_to(place.tree).as_posix())
+    return exclude.exact_pattern(path.relative_to(place.tree).as_posix())
 
 
 def is_wired(path: Path, name: str) -> bool:
     """Whether the user's hook calls ours by the line of :func:`call_line`."""
-    return f"/rekal/{name}".encode() in files.read(path) and not is_ours(path)
+    return f"/rekal/{name}".encode() in files.read_or_empty(path) and not is_ours(path)
 
 
 def is_tracked(repo: Repo, tree: Path, path: Path) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rekal import files
 from rekal.git import Repo
-from rekal.install import exclude, files
+from rekal.install import exclude
 from rekal.install.lines import MARKER
 from rekal.install.manifest import Journal
 
@@ -13,29 +14,29 @@ NAME = ".claude/skills/rekal/SKILL.md"
 _TEXT = Path(__file__).with_name("SKILL.md")
 
 
-def install(repo: Repo, tree: Path, journal: Journal) -> str | None:
+def install_skill(repo: Repo, tree: Path, journal: Journal) -> str | None:
     """Write the skill, out of git's sight. Returns what kept it from being written, or None."""
     path = tree / NAME
-    text, before = _TEXT.read_bytes(), files.read(path)
+    text, before = _TEXT.read_bytes(), files.read_or_empty(path)
     if before == text:
         return None
-    if files.exists(path) and MARKER.encode() not in before:
+    if files.name_is_taken(path) and MARKER.encode() not in before:
         return f"{NAME} is not rekal's and was left alone"
     try:
-        if not files.exists(path):
-            exclude.add(repo, journal, exclude.pattern("/".join(NAME.split("/")[:-1])) + "/")
+        if not files.name_is_taken(path):
+            exclude.add_patterns(repo, journal, exclude.exact_pattern("/".join(NAME.split("/")[:-1])) + "/")
             journal.creates(path)
-        files.replace(path, text)
+        files.write_through_link(path, text)
     except OSError as error:
         return f"{NAME} cannot be written ({error.strerror})"
     return None
 
 
-def uninstall(tree: Path, journal: Journal) -> str | None:
+def uninstall_skill(tree: Path, journal: Journal) -> str | None:
     """Remove the skill if it is ours. Returns its name when it was."""
     path = tree / NAME
-    files.sweep(path)
-    if MARKER.encode() not in files.read(path):
+    files.remove_unfinished(path)
+    if MARKER.encode() not in files.read_or_empty(path):
         return None
     path.unlink()
     journal.forget(path)

@@ -20,7 +20,7 @@ import msgspec
 from rekal.ids import content_hash
 from rekal.model import Session, ToolCall, Turn
 from rekal.store.database import Connection
-from rekal.store.rows import insert, naive
+from rekal.store.rows import insert_rows, without_zone
 from rekal.store.tombstones import Forgotten, forgotten_among, words_id
 
 DELIVERED_WITHIN = 5
@@ -135,7 +135,7 @@ def append_sessions(
     rows = _Rows(look_up(con, sessions), pos, now, keep_seq=keep_seq)
     appended = [rows.take(session) for session in sessions]
     for table, values in rows.tables.items():
-        insert(con, table, values)
+        insert_rows(con, table, values)
     return appended
 
 
@@ -177,13 +177,13 @@ class _Rows:
         copied = _origin(session, self._known)
         row = (s.id, s.agent, s.native_id, s.parent_id, s.forked_from or copied, s.actor, s.agent_type, s.description)
         more = (s.spawn_depth, s.author_name, s.author_email, s.origin, s.branch, s.cwd, s.model, s.title)
-        self.tables["sessions"].append((*row, *more, naive(s.started_at), naive(self._now), self._pos))
+        self.tables["sessions"].append((*row, *more, without_zone(s.started_at), without_zone(self._now), self._pos))
         self._known.sessions.add(s.id)
 
     def _turns(self, session_id: str, turns: Sequence[Turn]) -> None:
-        at = naive(self._now)
+        at = without_zone(self._now)
         for t in turns:
-            row = (session_id, t.seq, t.uid, t.role, t.content, naive(t.occurred_at), at, t.model, self._pos)
+            row = (session_id, t.seq, t.uid, t.role, t.content, without_zone(t.occurred_at), at, t.model, self._pos)
             self.tables["turns"].append(row)
             self._known.turns.setdefault(t.uid, {})[session_id] = t.seq
         ends = [*self._known.ends.get(session_id, ()), *((t.role, t.content) for t in turns)]
@@ -192,7 +192,7 @@ class _Rows:
     def _calls(self, session: Session, calls: Sequence[ToolCall], moved: Sequence[ToolCall]) -> None:
         for c in moved:
             head = (session.id, c.seq, c.uid, c.turn_seq, c.tool, c.path, c.command, c.outcome, c.excerpt)
-            self.tables["tool_calls"].append((*head, naive(c.occurred_at), self._pos))
+            self.tables["tool_calls"].append((*head, without_zone(c.occurred_at), self._pos))
             self._known.calls.add(c.uid)
         numbers = {old.seq: new.seq for old, new in zip(calls, moved, strict=True)}
         # An edit's number is its call's: one edit a call.

@@ -41,7 +41,7 @@ USED = (
 """All that rekal takes from the driver."""
 
 
-def load(compiled: str = "_duckdb", whole: str = "duckdb") -> ModuleType:
+def load_driver(compiled: str = "_duckdb", whole: str = "duckdb") -> ModuleType:
     """The module ``compiled`` where it has all of :data:`USED`, else ``whole``. ImportError without both."""
     try:
         found = import_module(compiled)
@@ -53,7 +53,7 @@ def load(compiled: str = "_duckdb", whole: str = "duckdb") -> ModuleType:
 if TYPE_CHECKING:
     import duckdb as duckdb
 else:
-    duckdb = load()
+    duckdb = load_driver()
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -74,7 +74,7 @@ _DAMAGED = ("corrupt", "checksum", "not a valid duckdb", "could not read enough"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
 
 
-def connect(path: Path, *, read_only: bool, wait: float = 5.0, block_size: int | None = None) -> Connection:
+def open_database(path: Path, *, read_only: bool, wait: float = 5.0, block_size: int | None = None) -> Connection:
     """Open ``path``, trying again for ``wait`` seconds while another process holds it.
 
     ``block_size`` (bytes) counts when the file is created: a file that grows by a few rows at a time wants small ones.
@@ -91,7 +91,7 @@ def connect(path: Path, *, read_only: bool, wait: float = 5.0, block_size: int |
         try:
             return duckdb.connect(str(path), read_only=read_only, config=config)
         except duckdb.Error as error:
-            translated = translate(error, path)
+            translated = translate_error(error, path)
             if not isinstance(translated, StoreBusy) or time.monotonic() >= until:
                 raise translated from None
         time.sleep(pause)
@@ -104,7 +104,7 @@ def quote_path(path: Path) -> str:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated_errors(path: Path) -> Iterator[None]:
     """Turn DuckDB's errors inside the block into ours. Mistakes in our own SQL pass through: they are bugs."""
     try:
         yield
@@ -112,14 +112,14 @@ def translated(path: Path) -> Iterator[None]:
         # A block that fails its checksum is a plain Error, of no class of its own.
         if type(error) is not duckdb.Error and not isinstance(error, _NOT_OUR_SQL):
             raise
-        raise translate(error, path) from error
+        raise translate_error(error, path) from error
     except RuntimeError as error:
         if str(error) != "Query interrupted":
             raise
         raise KeyboardInterrupt from None  # what it was before DuckDB made this of it
 
 
-def translate(error: duckdb.Error, path: Path) -> StoreError:
+def translate_error(error: duckdb.Error, path: Path) -> StoreError:
     """What one of DuckDB's errors means to the user."""
     said = str(error)
     low = said.replace(str(path), path.name).lower()  # a directory may be called anything

@@ -13,7 +13,7 @@ import msgspec
 
 from rekal.errors import StoreUnwritable
 from rekal.ids import content_hash
-from rekal.store.database import Connection, duckdb, quote_path, translated
+from rekal.store.database import Connection, duckdb, quote_path, translated_errors
 from rekal.store.tombstones import is_hash, words_id
 
 BLOCK_SIZE = 16384
@@ -186,7 +186,7 @@ def rewrite(path: Path, run: Path) -> None:
     sweep(path)
     fresh = path.with_name(f"{path.name}{_REWRITING}{os.getpid()}")
     try:
-        with translated(path):
+        with translated_errors(path):
             con = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
             try:
                 con.execute(f"ATTACH {quote_path(path)} AS old")

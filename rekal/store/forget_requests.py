@@ -11,7 +11,7 @@ from rekal.ids import derive
 from rekal.model import LOCAL
 from rekal.store.database import Connection
 from rekal.store.ledger import Ledger
-from rekal.store.rows import aware, insert, naive
+from rekal.store.rows import insert_rows, with_zone, without_zone
 from rekal.store.tombstones import forgotten
 
 _ID_LENGTH = 8
@@ -43,7 +43,7 @@ def list_requests(con: Connection) -> list[PastRequest]:
     ).fetchall()
     found = []
     for reason, actor, at, targets, shipped in rows:
-        when = aware(at)
+        when = with_zone(at)
         assert when is not None  # the column is NOT NULL
         found.append(PastRequest(_request_id(when), reason, actor, when, int(targets), bool(shipped)))
     return found
@@ -53,15 +53,17 @@ def record_request(ledger: Ledger, targets: Collection[str], reason: str, actor:
     """Add the tombstones of one request. Inside a transaction; returns the request's id."""
     # A target keeps its first tombstone: undoing the second request must not free what the first one forgot.
     before = forgotten(ledger.con)
-    at = naive(ledger.now)
+    at = without_zone(ledger.now)
     rows: list[tuple[object, ...]] = [(t, reason, actor, at, LOCAL, ledger.pos) for t in targets if t not in before]
-    insert(ledger.con, "tombstones", rows)
+    insert_rows(ledger.con, "tombstones", rows)
     return _request_id(ledger.now)
 
 
 def delete_request(con: Connection, request: PastRequest) -> None:
     """Delete the tombstones of one request. Inside a transaction."""
-    con.execute("DELETE FROM tombstones WHERE origin = ? AND recorded_at = ?", [LOCAL, naive(request.recorded_at)])
+    con.execute(
+        "DELETE FROM tombstones WHERE origin = ? AND recorded_at = ?", [LOCAL, without_zone(request.recorded_at)]
+    )
 
 
 def reset_sources(con: Connection, sessions: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from rekal.model import Checkpoint, Edit, MemoryEvent, Rewrite, Session, Session
 from rekal.store.database import Connection
 from rekal.store.erase import Erased, erase
 from rekal.store.import_rules import UNVERIFIED, Admission
-from rekal.store.rows import insert, naive
+from rekal.store.rows import insert_rows, without_zone
 from rekal.store.tombstones import forgotten
 
 _Rows = list[tuple[object, ...]]
@@ -96,8 +96,8 @@ def import_batch(to: Import, batch: Batch) -> Imported:
 def _tombstones(to: Import, stones: Iterable[Tombstone]) -> tuple[int, Erased]:
     known = forgotten(to.con, to.origins)
     fresh = {stone.target: stone for stone in stones if stone.target not in known}
-    rows: _Rows = [(s.target, s.reason, s.actor, naive(s.recorded_at), s.origin, to.pos) for s in fresh.values()]
-    insert(to.con, "tombstones", rows)
+    rows: _Rows = [(s.target, s.reason, s.actor, without_zone(s.recorded_at), s.origin, to.pos) for s in fresh.values()]
+    insert_rows(to.con, "tombstones", rows)
     return len(fresh), erase(to.con, fresh.keys(), to.origins)
 
 
@@ -111,7 +111,7 @@ def _sessions(to: Import, rules: Admission, batch: Batch) -> None:
         elif rules.admit("sessions", head.id, head.origin, owners):
             fresh.append(head.id)
             rows.append(_head_row(to, rules.gone.without_words(head)))
-    insert(to.con, "sessions", rows)
+    insert_rows(to.con, "sessions", rows)
     rules.counts["sessions"] += len(rows)
     if fresh:
         _drop_foreign_ranges(to.con, fresh)
@@ -121,7 +121,7 @@ def _sessions(to: Import, rules: Admission, batch: Batch) -> None:
 def _head_row(to: Import, s: Session) -> tuple[object, ...]:
     row = (s.id, s.agent, s.native_id, s.parent_id, s.forked_from, s.actor, s.agent_type, s.description)
     more = (s.spawn_depth, s.author_name, s.author_email, s.origin, s.branch, s.cwd, s.model, s.title)
-    return (*row, *more, naive(s.started_at), naive(to.now), to.pos)
+    return (*row, *more, without_zone(s.started_at), without_zone(to.now), to.pos)
 
 
 def _drop_foreign_ranges(con: Connection, sessions: Sequence[str]) -> None:
@@ -148,17 +148,17 @@ def _parts(to: Import, rules: Admission, parts: Sequence[Part], fresh: Collectio
     turns: _Rows = []
     calls: _Rows = []
     edits: _Rows = []
-    at = naive(to.now)
+    at = without_zone(to.now)
     for part in parts:
         owner = part.session_id
         for t in part.turns:
             if rules.gone and rules.gone.turn(t):
                 rules.counts["forgotten"] += 1
             elif rules.is_new(known.turns, owner, t.uid, t.seq):
-                turns.append((owner, t.seq, t.uid, t.role, t.content, naive(t.occurred_at), at, t.model, to.pos))
+                turns.append((owner, t.seq, t.uid, t.role, t.content, without_zone(t.occurred_at), at, t.model, to.pos))
         _calls(to, rules, part, known, calls, edits)
     for table, rows in (("turns", turns), ("tool_calls", calls), ("edits", edits)):
-        insert(to.con, table, rows)
+        insert_rows(to.con, table, rows)
     rules.counts.update(turns=len(turns), calls=len(calls))
 
 
@@ -170,7 +170,7 @@ def _calls(to: Import, rules: Admission, part: Part, known: _Known, rows: _Rows,
             gone.add(c.seq)
         elif rules.is_new(known.calls, owner, c.uid, c.seq):
             head = (owner, c.seq, c.uid, c.turn_seq, c.tool, c.path, c.command, c.outcome, c.excerpt)
-            rows.append((*head, naive(c.occurred_at), to.pos))
+            rows.append((*head, without_zone(c.occurred_at), to.pos))
     for e in part.edits:
         if (owner, e.seq) not in known.edits and e.tool_call_seq not in gone and not rules.gone.content(e.path):
             known.edits.add((owner, e.seq))
@@ -203,13 +203,13 @@ def _checkpoints(to: Import, rules: Admission, checkpoints: Sequence[Checkpoint]
         admitted = rules.admit("checkpoints", c.id, c.origin, stored)
         if admitted:
             head = (c.id, c.git_sha, c.tree_sha, c.patch_id, c.parent_sha, c.branch, c.subject, c.author_email)
-            rows.append((*head, naive(c.committed_at), naive(to.now), c.origin, to.pos))
+            rows.append((*head, without_zone(c.committed_at), without_zone(to.now), c.origin, to.pos))
             files.extend((c.id, f.path, f.change, f.old_path, to.pos) for f in c.files)
         if admitted is not False:
             welcome = (r for r in c.sessions if linked.may(c, r))
             ranges.extend((c.id, r.session_id, r.first_seq, r.last_seq, r.evidence, to.pos) for r in welcome)
     for table, made in (("checkpoints", rows), ("files_touched", files), ("checkpoint_sessions", ranges)):
-        insert(to.con, table, made)
+        insert_rows(to.con, table, made)
     rules.counts["checkpoints"] += len(rows)
 
 
@@ -244,8 +244,8 @@ def _events(to: Import, rules: Admission, events: Sequence[MemoryEvent]) -> None
             rules.counts["forgotten"] += 1
         elif rules.admit("memory_events", e.id, e.origin, stored):
             head = (e.id, e.memory_id, e.kind, e.payload, e.actor, e.actor_type)
-            rows.append((*head, naive(e.occurred_at), naive(e.recorded_at), e.source, e.origin, to.pos))
-    insert(to.con, "memory_events", rows)
+            rows.append((*head, without_zone(e.occurred_at), without_zone(e.recorded_at), e.source, e.origin, to.pos))
+    insert_rows(to.con, "memory_events", rows)
     rules.counts["events"] += len(rows)
 
 
@@ -260,5 +260,5 @@ def _rewrites(to: Import, rules: Admission, rewrites: Sequence[Rewrite]) -> None
     )
     theirs = {str(row[0]) for row in rows.fetchall()}
     kept = [r for r in fresh.values() if r.old_sha not in theirs]
-    insert(to.con, "rewrites", [(r.old_sha, r.new_sha, r.how, naive(to.now), to.pos) for r in kept])
+    insert_rows(to.con, "rewrites", [(r.old_sha, r.new_sha, r.how, without_zone(to.now), to.pos) for r in kept])
     rules.counts.update(rewrites=len(kept), foreign=len(fresh) - len(kept))

@@ -19,8 +19,8 @@ from rekal.ids import content_hash
 from rekal.model import LOCAL, Checkpoint, Rewrite, Session, Tombstone
 from rekal.store import migrations
 from rekal.store.append import Appended, append_sessions
-from rekal.store.database import Connection, connect, duckdb, translated
-from rekal.store.rows import insert, naive
+from rekal.store.database import Connection, duckdb, open_database, translated_errors
+from rekal.store.rows import insert_rows, without_zone
 from rekal.store.tombstones import forgotten_among, words_id
 
 # Measured: adding 40 turns to 14,000 takes 55 ms and 32 KB with these, 130 ms and 256 KB with DuckDB's default.
@@ -56,7 +56,7 @@ class Ledger:
         try:
             yield
             self.con.execute("UPDATE meta SET value = ? WHERE key = 'position'", [str(self.pos)])
-            with translated(self.path):
+            with translated_errors(self.path):
                 self.con.execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -114,14 +114,14 @@ class Ledger:
             for r in checkpoint.sessions
             if r.session_id not in known
         ]
-        insert(self.con, "checkpoint_sessions", rows)
+        insert_rows(self.con, "checkpoint_sessions", rows)
         return fresh or bool(rows)
 
     def _insert_checkpoint(self, c: Checkpoint) -> None:
-        when = naive(c.committed_at)
+        when = without_zone(c.committed_at)
         row = (c.id, c.git_sha, c.tree_sha, c.patch_id, c.parent_sha, c.branch, c.subject, c.author_email, when)
-        insert(self.con, "checkpoints", [(*row, naive(self.now), c.origin, self.pos)])
-        insert(self.con, "files_touched", [(c.id, f.path, f.change, f.old_path, self.pos) for f in c.files])
+        insert_rows(self.con, "checkpoints", [(*row, without_zone(self.now), c.origin, self.pos)])
+        insert_rows(self.con, "files_touched", [(c.id, f.path, f.change, f.old_path, self.pos) for f in c.files])
 
     def add_rewrite(self, rewrite: Rewrite) -> bool:
         """Remember that one commit became another; False when that was known."""
@@ -134,7 +134,9 @@ class Ledger:
                     [rewrite.how, rewrite.old_sha, rewrite.new_sha],
                 )
             return False
-        insert(self.con, "rewrites", [(rewrite.old_sha, rewrite.new_sha, rewrite.how, naive(self.now), self.pos)])
+        insert_rows(
+            self.con, "rewrites", [(rewrite.old_sha, rewrite.new_sha, rewrite.how, without_zone(self.now), self.pos)]
+        )
         return True
 
     def add_tombstone(self, stone: Tombstone) -> bool:
@@ -142,15 +144,15 @@ class Ledger:
         known = "SELECT 1 FROM tombstones WHERE target = ? AND origin = ? LIMIT 1"
         if self._exists(known, stone.target, stone.origin):
             return False
-        row = (stone.target, stone.reason, stone.actor, naive(stone.recorded_at), stone.origin, self.pos)
-        insert(self.con, "tombstones", [row])
+        row = (stone.target, stone.reason, stone.actor, without_zone(stone.recorded_at), stone.origin, self.pos)
+        insert_rows(self.con, "tombstones", [row])
         return True
 
     def add_recall_edge(self, kind: str, session_id: str, query: str | None, at: datetime) -> None:
         """Remember, once, that a session was shown or opened on this machine."""
         edge = ids.derive("recall", kind, session_id, query or "", at.astimezone(UTC).isoformat())
         if not self._exists("SELECT 1 FROM recall_edges WHERE id = ? LIMIT 1", edge):
-            insert(self.con, "recall_edges", [(edge, kind, session_id, query, naive(at), self.pos)])
+            insert_rows(self.con, "recall_edges", [(edge, kind, session_id, query, without_zone(at), self.pos)])
 
     def checkpoints_among(self, checkpoint_ids: Sequence[str]) -> set[str]:
         """Those of ``checkpoint_ids`` that are stored."""
@@ -161,8 +163,8 @@ class Ledger:
 
     def add_uncovered(self, reasons: Sequence[tuple[str, str]]) -> None:
         """Remember why commits, given by name, got no session."""
-        rows = [(git_sha, reason, naive(self.now)) for git_sha, reason in dict(reasons).items()]
-        insert(self.con, "uncovered_commits", rows, replace=True)
+        rows = [(git_sha, reason, without_zone(self.now)) for git_sha, reason in dict(reasons).items()]
+        insert_rows(self.con, "uncovered_commits", rows, replace=True)
 
     def cover(self, shas: Sequence[str]) -> None:
         """Forget why commits had no session: they have one now."""
@@ -173,7 +175,7 @@ class Ledger:
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """What :func:`quarantine` did."""
+    """What :func:`set_aside_damaged` did."""
 
     moved_to: Path
 
@@ -183,18 +185,18 @@ def open_ledger(path: Path, *, read_only: bool, wait: float = 5.0, create: bool 
     """Open data.db for the block and close it after.
 
     Writers hold the lock of ``rekal.store.locks`` while they do this. Raises the errors of
-    :func:`rekal.store.database.connect`, :class:`NotInitialised` when there is no file and ``create`` is off, and
+    :func:`rekal.store.database.open_database`, :class:`NotInitialised` when there is no file and ``create`` is off, and
     :class:`StoreTooNew` for a store of a later version.
     """
     if not create and not path.exists():
         raise NotInitialised("this repository has no rekal store", "run `rekal init` first")
-    con = connect(path, read_only=read_only, wait=wait, block_size=None if read_only else _BLOCK_SIZE)
+    con = open_database(path, read_only=read_only, wait=wait, block_size=None if read_only else _BLOCK_SIZE)
     try:
-        with translated(path):
+        with translated_errors(path):
             if read_only:
                 _check_readable(con, path)
             else:
-                migrations.migrate(con)
+                migrations.migrate_schema(con)
             # What goes wrong later, at a page that only a query reads, is the same damage or the same full disk.
             yield Ledger(con, path)
     finally:
@@ -208,7 +210,7 @@ def _check_readable(con: Connection, path: Path) -> None:
         raise StoreDamaged(f"{path.name} has no tables", "move it away and run `rekal init`")
 
 
-def quarantine(path: Path, now: datetime) -> Damage:
+def set_aside_damaged(path: Path, now: datetime) -> Damage:
     """Move a damaged data.db (and its write-ahead log) aside, so that capture goes on into a fresh one."""
     target = path.with_name(f"data.db.damaged-{now:%Y%m%dT%H%M%S}")
     log = path.with_name(path.name + ".wal")

@@ -17,7 +17,7 @@ from rekal.errors import StoreBusy, StoreUnwritable
 
 
 @contextmanager
-def exclusive(path: Path, *, wait: float, purpose: str) -> Iterator[None]:
+def hold_lock(path: Path, *, wait: float, purpose: str) -> Iterator[None]:
     """Hold the lock at ``path`` for the block.
 
     Raises :class:`StoreBusy`, naming the holder, when it is not free within ``wait`` seconds.
@@ -41,7 +41,7 @@ def _acquire(handle: int, path: Path, wait: float) -> None:
     pause = 0.005
     while not _try_lock(handle):
         if time.monotonic() >= until:
-            raise StoreBusy(f"the store is being written by {holder(path)}", "try again in a moment")
+            raise StoreBusy(f"the store is being written by {name_holder(path)}", "try again in a moment")
         time.sleep(pause)
         pause = min(pause * 2, 0.1)
 
@@ -64,7 +64,7 @@ def _try_lock(handle: int) -> bool:
     return True
 
 
-def holder(path: Path) -> str:
+def name_holder(path: Path) -> str:
     """Who holds (or last held) the lock, in words."""
     try:
         pid, _, purpose = path.read_text(encoding="utf-8", errors="replace").strip().partition(" ")

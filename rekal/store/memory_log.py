@@ -9,7 +9,7 @@ from typing import Any
 from rekal.model import MemoryEvent
 from rekal.store.database import Connection
 from rekal.store.ledger import Ledger
-from rekal.store.rows import insert, naive
+from rekal.store.rows import insert_rows, without_zone
 
 _COLUMNS = "id, memory_id, kind, payload, actor, actor_type, occurred_at, recorded_at, source, origin"
 
@@ -24,9 +24,9 @@ def append_events(ledger: Ledger, events: Sequence[MemoryEvent]) -> int:
         if event.id not in stored:
             stored.add(event.id)
             head = (event.id, event.memory_id, event.kind, event.payload, event.actor, event.actor_type)
-            times = (naive(event.occurred_at), naive(event.recorded_at))
+            times = (without_zone(event.occurred_at), without_zone(event.recorded_at))
             rows.append((*head, *times, event.source, event.origin, ledger.pos))
-    insert(ledger.con, "memory_events", rows)
+    insert_rows(ledger.con, "memory_events", rows)
     return len(rows)
 
 

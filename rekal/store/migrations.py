@@ -47,7 +47,7 @@ def refuse_newer(found: int) -> None:
         )
 
 
-def migrate(con: duckdb.DuckDBPyConnection) -> None:
+def migrate_schema(con: duckdb.DuckDBPyConnection) -> None:
     """Bring an open, writable store up to date, one transaction a migration."""
     found = version_of(con)
     refuse_newer(found)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from rekal.model import Checkpoint, Edit, FileChange, Session, SessionRange, ToolCall, Turn
 from rekal.store.database import Connection
-from rekal.store.rows import aware, naive, record
+from rekal.store.rows import make_record, with_zone, without_zone
 
 _SESSION = """id, agent, native_id, author_name, author_email, origin, parent_id, forked_from, actor, agent_type,
     description, spawn_depth, branch, cwd, model, title, started_at"""
@@ -20,7 +20,7 @@ def session_ids(con: Connection, prefix: str = "") -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def session(con: Connection, session_id: str, first: int = 0, last: int | None = None) -> Session | None:
+def read_session(con: Connection, session_id: str, first: int = 0, last: int | None = None) -> Session | None:
     """One session with its turns ``first`` to ``last`` (both included) and the calls and edits made in them."""
     head = con.execute(f"SELECT {_SESSION} FROM sessions WHERE id = ?", [session_id]).fetchone()
     if head is None:
@@ -28,10 +28,10 @@ def session(con: Connection, session_id: str, first: int = 0, last: int | None =
     until = 2**31 - 1 if last is None else last
     # Calls made before the first turn have turn_seq -1 and belong to a reading that starts at the beginning.
     calls_from = -1 if first == 0 else first
-    return record(
+    return make_record(
         Session,
         head[:16],
-        started_at=aware(head[16]),
+        started_at=with_zone(head[16]),
         turns=_turns(con, session_id, first, until),
         tool_calls=_calls(con, session_id, calls_from, until),
         edits=_edits(con, session_id, calls_from, until),
@@ -44,7 +44,7 @@ def _turns(con: Connection, session_id: str, first: int, last: int) -> tuple[Tur
            WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq""",
         [session_id, first, last],
     ).fetchall()
-    return tuple(Turn(seq, uid, role, content, aware(at), model) for seq, uid, role, content, at, model in rows)
+    return tuple(Turn(seq, uid, role, content, with_zone(at), model) for seq, uid, role, content, at, model in rows)
 
 
 def _calls(con: Connection, session_id: str, first: int, last: int) -> tuple[ToolCall, ...]:
@@ -53,7 +53,7 @@ def _calls(con: Connection, session_id: str, first: int, last: int) -> tuple[Too
            WHERE session_id = ? AND turn_seq BETWEEN ? AND ? ORDER BY seq""",
         [session_id, first, last],
     ).fetchall()
-    return tuple(record(ToolCall, (*row[:8], aware(row[8]))) for row in rows)
+    return tuple(make_record(ToolCall, (*row[:8], with_zone(row[8]))) for row in rows)
 
 
 def _edits(con: Connection, session_id: str, first: int, last: int) -> tuple[Edit, ...]:
@@ -66,13 +66,13 @@ def _edits(con: Connection, session_id: str, first: int, last: int) -> tuple[Edi
     return tuple(Edit(seq, call, path, tuple(hashes)) for seq, call, path, hashes in rows)
 
 
-def children(con: Connection, session_id: str) -> list[str]:
+def read_children(con: Connection, session_id: str) -> list[str]:
     """Sub-agents' sessions of a session, in order."""
     rows = con.execute("SELECT id FROM sessions WHERE parent_id = ? ORDER BY started_at, id", [session_id]).fetchall()
     return [str(row[0]) for row in rows]
 
 
-def checkpoints(
+def read_checkpoints(
     con: Connection, where: str = "true", values: Sequence[object] = (), limit: int = -1
 ) -> list[Checkpoint]:
     """Checkpoints that satisfy a condition on their columns, newest commit first. ``limit`` -1: all."""
@@ -86,7 +86,7 @@ def checkpoints(
     files = _files(con, wanted)
     ranges = _ranges(con, wanted)
     return [
-        record(Checkpoint, (*row[:8], aware(row[8]), row[9], tuple(files[row[0]]), tuple(ranges[row[0]])))
+        make_record(Checkpoint, (*row[:8], with_zone(row[8]), row[9], tuple(files[row[0]]), tuple(ranges[row[0]])))
         for row in rows
     ]
 
@@ -118,6 +118,6 @@ def _ranges(con: Connection, wanted: Sequence[str]) -> dict[str, list[SessionRan
 def turns_recorded_after(con: Connection, when: datetime) -> list[tuple[str, int]]:
     """Sessions with turns that were recorded after ``when``, each with the number of the first of them."""
     rows = con.execute(
-        "SELECT session_id, min(seq) FROM turns WHERE recorded_at > ? GROUP BY 1 ORDER BY 1", [naive(when)]
+        "SELECT session_id, min(seq) FROM turns WHERE recorded_at > ? GROUP BY 1 ORDER BY 1", [without_zone(when)]
     ).fetchall()
     return [(str(session_id), int(seq)) for session_id, seq in rows]

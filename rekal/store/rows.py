@@ -17,23 +17,23 @@ from rekal.store.database import Connection
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 
-def naive(when: datetime | None) -> datetime | None:
+def without_zone(when: datetime | None) -> datetime | None:
     """The database's form of a time: UTC without saying so."""
     return None if when is None else when.astimezone(UTC).replace(tzinfo=None)
 
 
-def aware(when: datetime | None) -> datetime | None:
+def with_zone(when: datetime | None) -> datetime | None:
     """The program's form of a time."""
     return None if when is None else when.replace(tzinfo=UTC)
 
 
-def record(kind: type[Record], row: Sequence[object], **more: object) -> Record:
+def make_record(kind: type[Record], row: Sequence[object], **more: object) -> Record:
     """One row as a record: the row's values are the record's first fields, in order; ``more`` are by name."""
     fields = kind.__struct_fields__[: len(row)]
     return kind(**dict(zip(fields, row, strict=True)), **more)
 
 
-def insert(con: Connection, table: str, rows: Sequence[tuple[object, ...]], *, replace: bool = False) -> None:
+def insert_rows(con: Connection, table: str, rows: Sequence[tuple[object, ...]], *, replace: bool = False) -> None:
     """Append ``rows`` (every column of ``table``, in order); with ``replace`` in place of those with their keys."""
     if not rows:
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from rekal.store.database import Connection
-from rekal.store.rows import insert, record
+from rekal.store.rows import insert_rows, make_record
 
 
 class SourceState(msgspec.Struct, frozen=True):
@@ -44,24 +44,24 @@ class SourceSummary(msgspec.Struct, frozen=True):
     unreadable: int
 
 
-def states(con: Connection) -> dict[str, SourceState]:
+def read_states(con: Connection) -> dict[str, SourceState]:
     """All sources known, by key."""
     rows = con.execute(
         """SELECT source, agent, size, mtime_ns, "offset", prefix_hash, session_id, belongs, skipped_bytes, drift, error
            FROM source_state"""
     ).fetchall()
-    return {row[0]: record(SourceState, (*row[:9], msgspec.json.decode(row[9]), row[10])) for row in rows}
+    return {row[0]: make_record(SourceState, (*row[:9], msgspec.json.decode(row[9]), row[10])) for row in rows}
 
 
-def revisions(con: Connection) -> dict[str, tuple[int, int]]:
+def read_revisions(con: Connection) -> dict[str, tuple[int, int]]:
     """Size and time of every known source: all that is needed to see that nothing changed."""
     rows = con.execute("SELECT source, size, mtime_ns FROM source_state").fetchall()
     return {str(source): (int(size), int(mtime)) for source, size, mtime in rows}
 
 
-def save(con: Connection, found: Sequence[SourceState]) -> None:
+def save_states(con: Connection, found: Sequence[SourceState]) -> None:
     """Remember sources, each once, in place of what was known of them."""
-    insert(con, "source_state", [_row(state) for state in found], replace=True)
+    insert_rows(con, "source_state", [_row(state) for state in found], replace=True)
 
 
 def _row(state: SourceState) -> tuple[object, ...]:
@@ -70,10 +70,10 @@ def _row(state: SourceState) -> tuple[object, ...]:
     return (*place, state.session_id, state.belongs, state.skipped_bytes, drift, state.error)
 
 
-def summary(con: Connection) -> list[SourceSummary]:
+def summarise_sources(con: Connection) -> list[SourceSummary]:
     """Per agent: sources of this repository, bytes skipped, unknown record types, unreadable sources."""
     found: dict[str, list[SourceState]] = {}
-    for state in states(con).values():
+    for state in read_states(con).values():
         if state.belongs or state.error:
             found.setdefault(state.agent, []).append(state)
     return [_sum_up(agent, found[agent]) for agent in sorted(found)]

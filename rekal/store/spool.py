@@ -64,7 +64,7 @@ class Spooled(msgspec.Struct, frozen=True):
     broken: int
 
 
-def put(directory: Path, event: Event) -> None:
+def put_event(directory: Path, event: Event) -> None:
     """Add one event."""
     directory.mkdir(parents=True, exist_ok=True)
     name = f"{ids.ulid()}-{os.getpid()}.json"
@@ -73,7 +73,7 @@ def put(directory: Path, event: Event) -> None:
     part.replace(directory / name)
 
 
-def read(directory: Path) -> Spooled:
+def read_events(directory: Path) -> Spooled:
     """All events waiting, oldest first. Unreadable ones are moved to ``broken/`` and counted."""
     events: list[Event] = []
     files: list[Path] = []
@@ -107,13 +107,13 @@ def _set_aside(path: Path) -> None:
     path.replace(target / path.name)
 
 
-def counts(directory: Path) -> tuple[int, int]:
+def count_events(directory: Path) -> tuple[int, int]:
     """How many events wait, and how many were set aside because they could not be read. Moves nothing."""
     aside = directory / _BROKEN
     return len(_waiting(directory)), len(list(aside.iterdir())) if aside.is_dir() else 0
 
 
-def done(files: Iterable[Path]) -> None:
+def remove_events(files: Iterable[Path]) -> None:
     """Remove events whose transaction is in."""
     for path in files:
         path.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rekal.errors import NotInitialised, UsageError
-from rekal.store.database import connect, duckdb, translated
+from rekal.store.database import duckdb, open_database, translated_errors
 
 Value = str | int | float | bool | None
 
@@ -22,7 +22,7 @@ class Table(msgspec.Struct, frozen=True):
     rows: list[list[Value]]
 
 
-def select(path: Path, sql: str) -> Table:
+def run_select(path: Path, sql: str) -> Table:
     """Run one SELECT against ``path``.
 
     The connection is read-only, cannot reach files or the network, and its settings are locked, so that not even a
@@ -31,11 +31,11 @@ def select(path: Path, sql: str) -> Table:
     """
     if not path.exists():
         raise NotInitialised(f"there is no {path.name} yet", "run `rekal init` first")
-    con = connect(path, read_only=True)
+    con = open_database(path, read_only=True)
     try:
         con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
-        with translated(path):
+        with translated_errors(path):
             return _run(con, sql)
     finally:
         con.close()

@@ -10,7 +10,7 @@ import msgspec
 
 from rekal.model import Evidence, Role, writes_whole
 from rekal.store.database import Connection
-from rekal.store.rows import aware
+from rekal.store.rows import with_zone
 
 
 class LineEdit(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ def select_line_edits(
     ).fetchall()
     found: dict[int, list[LineEdit]] = defaultdict(list)
     edits = [
-        LineEdit(session, max(turn, 0), call, path, aware(at), writes_whole(tool), Counter(wrote))
+        LineEdit(session, max(turn, 0), call, path, with_zone(at), writes_whole(tool), Counter(wrote))
         for session, turn, call, path, at, tool, wrote in rows
     ]
     for edit in sorted(edits, key=lambda e: e.order):
@@ -208,4 +208,4 @@ def select_explaining_turn(con: Connection, session_id: str, turn_seq: int, afte
 
 
 def _quote(row: tuple[str, int, Role, datetime | None, str]) -> Quote:
-    return Quote(row[0], row[1], row[2], aware(row[3]), row[4])
+    return Quote(row[0], row[1], row[2], with_zone(row[3]), row[4])

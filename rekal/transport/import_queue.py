@@ -15,7 +15,7 @@ from rekal.store import erase
 from rekal.store.import_batch import Batch, Import, Imported, import_batch
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from rekal.transport.arrivals import Ref
 
 _WAIT = 60.0
@@ -89,7 +89,7 @@ class Sink:
     @contextmanager
     def _writing(self, *, large: bool = False) -> Iterator[Ledger]:
         with (
-            exclusive(self._layout.lock, wait=_WAIT, purpose="receiving"),
+            hold_lock(self._layout.lock, wait=_WAIT, purpose="receiving"),
             open_ledger(self._layout.data, read_only=False, wait=_WAIT) as ledger,
         ):
             if large:

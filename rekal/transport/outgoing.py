@@ -83,7 +83,7 @@ def _local_checkpoints(ledger: Ledger) -> list[Checkpoint]:
     """Checkpoints made here, without those whose commit was rewritten: the new one carries their sessions."""
     superseded = """origin = ? AND git_sha NOT IN (
         SELECT r.old_sha FROM rewrites r JOIN checkpoints c ON c.git_sha = r.new_sha)"""
-    return queries.checkpoints(ledger.con, superseded, [LOCAL])
+    return queries.read_checkpoints(ledger.con, superseded, [LOCAL])
 
 
 def _rewrites(ledger: Ledger, shas: Sequence[str]) -> list[Rewrite]:
@@ -129,7 +129,7 @@ class _Outbound:
 
     def _parts(self, r: SessionRange) -> Iterator[Session]:
         for first, last in self._sent.gaps(r):
-            session = queries.session(self._ledger.con, r.session_id, first, last)
+            session = queries.read_session(self._ledger.con, r.session_id, first, last)
             # A commit of a teammate's that was rewritten here carries the teammate's sessions: theirs to send.
             if session is not None and session.origin == LOCAL and (session.turns or session.tool_calls):
                 yield session

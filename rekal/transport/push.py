@@ -19,7 +19,7 @@ from rekal.model import Author
 from rekal.scrub import Scrubber
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from rekal.transport import leases, sent_log
 from rekal.transport.mainline import Mainline, find_mainline, judge
 from rekal.transport.outgoing import Held, Outgoing, plan, remember_verdicts
@@ -101,7 +101,7 @@ def push(
     :class:`GitError` when git does not manage it in time; what was published locally then leaves with the next push.
     """
     until = time.monotonic() + seconds
-    with exclusive(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
+    with hold_lock(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
         mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
         with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
             outgoing = plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
@@ -200,7 +200,7 @@ def _remember(
     A crash before it repeats the publish, which makes the same bytes and therefore nothing new.
     """
     with (
-        exclusive(sender.layout.lock, wait=30.0, purpose="noting what left"),
+        hold_lock(sender.layout.lock, wait=30.0, purpose="noting what left"),
         open_ledger(sender.layout.data, read_only=False, wait=30.0) as ledger,
         ledger.transaction(),
     ):

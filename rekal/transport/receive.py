@@ -22,7 +22,7 @@ from rekal.store import erase
 from rekal.store.import_batch import Batch, Imported
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from rekal.transport import tree
 from rekal.transport.arrivals import BAD, Owner, Ref, arrived, owner_of, signatures
 from rekal.transport.import_queue import Budget, Pending, Sink
@@ -87,7 +87,7 @@ def receive(layout: Layout, repo: Repo, remotes: Collection[str], budget: Budget
 
 def _clear(layout: Layout, *, erased: bool) -> None:
     """Leave no free page with what a tombstone took out."""
-    with exclusive(layout.lock, wait=_WAIT, purpose="removing what was forgotten"):
+    with hold_lock(layout.lock, wait=_WAIT, purpose="removing what was forgotten"):
         if erased:
             erase.rewrite(layout.data, layout.run)
         else:

@@ -11,7 +11,7 @@ import msgspec
 from rekal.model import LOCAL, Checkpoint, SessionRange, Tombstone
 from rekal.store import queries
 from rekal.store.ledger import Ledger
-from rekal.store.rows import aware, insert, naive, record
+from rekal.store.rows import insert_rows, make_record, with_zone, without_zone
 from rekal.transport.mainline import RULE_VERSION, Mainline, Why
 
 Mark = tuple[str, str]
@@ -58,7 +58,7 @@ def sent(ledger: Ledger) -> Sent:
 
 def mark(ledger: Ledger, marks: Iterable[Mark], segment: str) -> None:
     """Remember what left, with the first segment it left in. Inside a transaction."""
-    insert(ledger.con, "shipped", [(kind, name, segment) for kind, name in marks])
+    insert_rows(ledger.con, "shipped", [(kind, name, segment) for kind, name in marks])
 
 
 def known_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
@@ -74,7 +74,9 @@ def known_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
 
 def checkpoints_sent(ledger: Ledger) -> list[Checkpoint]:
     """The checkpoints that left, to whichever remote."""
-    return queries.checkpoints(ledger.con, "id IN (SELECT id FROM shipped WHERE kind IN ('checkpoint', 'summary'))", [])
+    return queries.read_checkpoints(
+        ledger.con, "id IN (SELECT id FROM shipped WHERE kind IN ('checkpoint', 'summary'))", []
+    )
 
 
 def own_tombstones(ledger: Ledger) -> list[Tombstone]:
@@ -87,7 +89,7 @@ def own_tombstones(ledger: Ledger) -> list[Tombstone]:
 
 
 def _known(at: datetime) -> datetime:
-    when = aware(at)
+    when = with_zone(at)
     assert when is not None
     return when
 
@@ -112,12 +114,12 @@ def record_push(ledger: Ledger, push: Push) -> None:
         push.tip,
         push.remote,
         push.url,
-        naive(push.pushed_at),
+        without_zone(push.pushed_at),
         push.checkpoints,
         push.sessions,
         push.bytes,
     )
-    insert(ledger.con, "pushes", [row])
+    insert_rows(ledger.con, "pushes", [row])
 
 
 def pushes(ledger: Ledger) -> Sequence[Push]:
@@ -126,4 +128,4 @@ def pushes(ledger: Ledger) -> Sequence[Push]:
         """SELECT ref, tip, remote, url, pushed_at, checkpoints, sessions, bytes FROM pushes
            ORDER BY pushed_at DESC, remote"""
     ).fetchall()
-    return [record(Push, (*row[:4], _known(row[4]), *row[5:])) for row in rows]
+    return [make_record(Push, (*row[:4], _known(row[4]), *row[5:])) for row in rows]

@@ -37,7 +37,7 @@ from rekal.index.vectors import VectorFile, embed_missing, path_for
 from rekal.recall.recall import Options, answer_question
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
-from rekal.store.rows import insert
+from rekal.store.rows import insert_rows
 
 STRICTNESS = 0.25  # one in twenty answerable questions silenced
 TOKENS_A_WORD = 1.35
@@ -97,7 +97,7 @@ def write_store(layout: Layout, sessions: Sequence[dict[str, Any]]) -> dict[str,
     with open_ledger(layout.data, read_only=False, create=True) as ledger, ledger.transaction():
         made = [session_rows(one, session, ledger.pos) for session, one in native.items()]
         for table, rows in zip(("sessions", "turns", "tool_calls"), zip(*made, strict=True), strict=True):
-            insert(ledger.con, table, [row for some in rows for row in some])
+            insert_rows(ledger.con, table, [row for some in rows for row in some])
     with open_ledger(layout.data, read_only=True) as ledger:
         update_index(ledger, layout.index)
     layout.vectors.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rekal.git import find_repo
-from rekal.install import install
+from rekal.install import install_rekal
 from tests.conftest import git
 from tests.support.app import Rekal
 
@@ -37,7 +37,7 @@ def test_the_worker_puts_hooks_back_that_were_written_over(rekal: Rekal, monkeyp
 
 def _with_worktree(root: Path) -> Path:
     git(root, "commit", "-q", "--allow-empty", "-m", "first")
-    install(find_repo(root), (), Path("/bin/true"), hooks_only=True)
+    install_rekal(find_repo(root), (), Path("/bin/true"), hooks_only=True)
     side = root.parent / f"{root.name}-side"
     git(root, "worktree", "add", "-q", "-b", "side", str(side))
     return side

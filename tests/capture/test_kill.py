@@ -82,7 +82,7 @@ def scene(rekal: Rekal, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         event = msgspec.convert(
             {"kind": "recall", "edge": edge, "session_ids": ["one"], "at": START}, spool.RecallEvent
         )
-        spool.put(rekal.layout.spool, event)
+        spool.put_event(rekal.layout.spool, event)
     template = tmp_path / "template"
     shutil.copytree(rekal.layout.directory, template)
     whole = _launch(rekal, 0)

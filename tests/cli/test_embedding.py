@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rekal.errors import EngineError, StoreBusy
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from tests.fake_embedder import FakeEmbedder
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
@@ -119,7 +119,7 @@ def test_a_damaged_file_of_vectors_is_named(rekal: Rekal, embedder: FakeEmbedder
 
 def test_a_second_embedder_gives_way(rekal: Rekal, embedder: FakeEmbedder) -> None:
     talk(rekal, "one", "the retry queue must live in postgres")
-    with exclusive(rekal.layout.vectors / "filling.lock", wait=0, purpose="embedding"):
+    with hold_lock(rekal.layout.vectors / "filling.lock", wait=0, purpose="embedding"):
         assert rekal("_worker").code == 0
         assert rekal("embed").code == StoreBusy.exit_code
     assert embedder.calls == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from tests.support.live import ASKED, REKAL, Live, until, worked
 
 
@@ -128,7 +128,7 @@ def _interruptible() -> None:
 def test_an_interruption_is_said_to_be_one(live: Live, home: Path) -> None:
     """Interrupted while it waits for the store: exit 130, one line, and the next capture does the work."""
     native = worked(home, live.root, "one")
-    with exclusive(live.layout.lock, wait=5, purpose="a test"):
+    with hold_lock(live.layout.lock, wait=5, purpose="a test"):
         command = subprocess.Popen(
             [REKAL, "checkpoint"],
             cwd=live.root,

@@ -14,7 +14,7 @@ from rekal.index import build
 from rekal.index.freshness import read_position
 from rekal.index.reader import open_index
 from rekal.model import Rewrite, Session, Tombstone
-from rekal.store.database import Connection, connect
+from rekal.store.database import Connection, open_database
 from rekal.store.ledger import Ledger, open_ledger
 from tests.index.ledgers import START, Store, calls, checkpoint, session
 
@@ -186,7 +186,7 @@ def _cut(store: Store) -> None:
 
 def _no_tables(store: Store) -> None:
     store.index.unlink()
-    connect(store.index, read_only=False).close()
+    open_database(store.index, read_only=False).close()
 
 
 @pytest.mark.parametrize("harm", [_garbage, _empty, _cut, _no_tables])
@@ -214,7 +214,7 @@ def test_a_damaged_index_says_so_and_is_built_again(store: Store, harm: object) 
 def test_an_index_that_is_not_this_ones_is_built_again(store: Store, key: str, value: str, reason: str) -> None:
     store.append(first())
     store.update()
-    con = connect(store.index, read_only=False)
+    con = open_database(store.index, read_only=False)
     con.execute("UPDATE state SET value = ? WHERE key = ?", [value, key])
     con.close()
     assert store.update().reason == reason
@@ -226,7 +226,7 @@ def test_an_index_of_another_version_or_none_does_not_answer(store: Store) -> No
         pytest.fail("an index that does not exist was opened")
     store.append(first())
     store.update()
-    con = connect(store.index, read_only=False)
+    con = open_database(store.index, read_only=False)
     con.execute("UPDATE state SET value = '0/x' WHERE key = 'analysis'")
     con.close()
     with pytest.raises(StoreError, match="another version"), open_index(store.index):

@@ -16,7 +16,7 @@ from rekal.index.filters import Filters
 from rekal.index.reader import Ints, open_index
 from rekal.index.text import document_terms, query_terms
 from rekal.index.writer import Doc, Writer, remove_docs
-from rekal.store.database import connect
+from rekal.store.database import open_database
 from tests.index.ledgers import START, Store, answer, calls, checkpoint, session
 
 # Each planted turn with a question that names it, among near misses.
@@ -183,7 +183,7 @@ def test_other_kinds_of_documents_neither_answer_for_turns_nor_change_their_scor
     store.append(session("s", "redis for the queue", "no redis"))
     store.update()
     before = store.answers("redis queue")
-    con = connect(store.index, read_only=False)
+    con = open_database(store.index, read_only=False)
     writer = Writer(con)
     writer.add([Doc("memory", "never redis", key="m1"), Doc("memory", "redis is fine", key="m2")])
     writer.flush()
@@ -192,7 +192,7 @@ def test_other_kinds_of_documents_neither_answer_for_turns_nor_change_their_scor
     with open_index(store.index) as reader:
         scores = score_kind(reader, reader.postings(["never"]), "memory")
         assert [text.key for text in reader.texts(reader.units("memory").doc[scores > 0].tolist())] == ["m1"]
-    con = connect(store.index, read_only=False)
+    con = open_database(store.index, read_only=False)
     assert remove_docs(con, "memory", "key = ?", ["m1"]) == 1
     con.close()
     with open_index(store.index) as reader:

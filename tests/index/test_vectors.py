@@ -24,7 +24,7 @@ from rekal.index.vectors import (
     path_for,
     prune_vectors,
 )
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from tests.fake_embedder import FakeEmbedder
 from tests.index.ledgers import Store, session
 
@@ -260,7 +260,7 @@ def test_a_foreign_file_is_named(store: Store) -> None:
 
 
 def test_two_never_fill_at_once(store: Store) -> None:
-    with exclusive(store.index.parent / "vectors" / "filling.lock", wait=0, purpose="test"), pytest.raises(StoreBusy):
+    with hold_lock(store.index.parent / "vectors" / "filling.lock", wait=0, purpose="test"), pytest.raises(StoreBusy):
         filled(store)
 
 

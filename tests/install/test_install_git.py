@@ -10,7 +10,7 @@ import pytest
 
 from rekal.errors import StoreDamaged
 from rekal.git import find_repo
-from rekal.install import hooks, install, uninstall
+from rekal.install import hooks, install_rekal, uninstall_rekal
 from rekal.install.manifest import Journal
 from rekal.store import spool
 from tests.install.install_support import Stub, commit, events, git, listing
@@ -21,7 +21,7 @@ def ready(repo: Path, stub: Stub) -> Path:
     """A repository with two files and our hooks."""
     commit(repo, "a.txt")
     commit(repo, "b.txt")
-    install(find_repo(repo), (), stub.path)
+    install_rekal(find_repo(repo), (), stub.path)
     return repo
 
 
@@ -102,12 +102,12 @@ def test_bare_repository_with_work_trees(repo: Path, stub: Stub) -> None:
     git(bare, "worktree", "add", "-q", str(linked), "main")
     places = (bare / "hooks", bare / "info", linked)
     before, config = listing(*places), (bare / "config").read_bytes()
-    install(find_repo(linked), ("claude",), stub.path)
+    install_rekal(find_repo(linked), ("claude",), stub.path)
     assert git(linked, "status", "--short") == ""
     sha = commit(linked)
     assert shas(bare) == [sha]
     assert stub.calls(1) == [f"_worker|{bare.resolve()}||1"]
-    uninstall(find_repo(linked))
+    uninstall_rekal(find_repo(linked))
     git(linked, "reset", "-q", "--hard", "HEAD~1")
     assert (listing(*places), (bare / "config").read_bytes()) == (before, config)
 
@@ -121,7 +121,7 @@ def test_submodule_and_superproject_keep_to_themselves(ready: Path, repo: Path, 
     commit(ready / "sub")
     assert shas(ready) == [outer], "nobody initialised the submodule"
 
-    install(find_repo(ready / "sub"), (), stub.path)
+    install_rekal(find_repo(ready / "sub"), (), stub.path)
     inner = commit(ready / "sub", "d.txt")
     assert shas(ready) == [outer]
     (event,) = events(ready / "sub")
@@ -136,7 +136,7 @@ def test_git_directory_elsewhere(tmp_path: Path, stub: Stub) -> None:
     first = commit(root)
     places = (root, store / "hooks", store / "info")
     before, config = listing(*places), (store / "config").read_bytes()
-    install(find_repo(root), (), stub.path)
+    install_rekal(find_repo(root), (), stub.path)
     git(root, "commit", "-q", "--amend", "-m", "x")
     assert shas(root) == [head(root)]
     assert events(root, "rewrite")[0]["pairs"] == [[first, head(root)]]
@@ -145,7 +145,7 @@ def test_git_directory_elsewhere(tmp_path: Path, stub: Stub) -> None:
     assert linked in shas(root)
     assert stub.calls(3) == [f"_worker|{root}||1"] * 3
     git(root, "worktree", "remove", "../linked")
-    uninstall(find_repo(root))
+    uninstall_rekal(find_repo(root))
     assert (listing(*places), (store / "config").read_bytes()) == (before, config)
 
 
@@ -176,12 +176,12 @@ def test_a_relative_hooks_path_is_served_in_every_work_tree(repo: Path, stub: St
     linked = repo.parent / "linked"
     git(repo, "worktree", "add", "-q", "-b", "topic", str(linked))
     before = listing(repo, linked)
-    install(find_repo(repo), (), stub.path)
+    install_rekal(find_repo(repo), (), stub.path)
     assert git(linked, "status", "--short") == ""
     made = [commit(linked), commit(repo)]
     assert sorted(shas(repo), key=str) == sorted(made)
     stub.calls(2)
-    assert len(uninstall(find_repo(linked)).hooks) == 8
+    assert len(uninstall_rekal(find_repo(linked)).hooks) == 8
     for root in (repo, linked):
         git(root, "reset", "-q", "--hard", "HEAD~1")
     assert listing(repo, linked) == before
@@ -197,9 +197,9 @@ def test_a_work_tree_whose_place_another_repository_took_is_not_touched(repo: Pa
     gone.mkdir()
     git(repo.parent, "clone", "-q", str(repo), str(linked))
     before = listing(linked, gone)
-    install(find_repo(repo), (), stub.path)
+    install_rekal(find_repo(repo), (), stub.path)
     assert listing(linked, gone) == before
-    assert len(uninstall(find_repo(repo)).hooks) == 4
+    assert len(uninstall_rekal(find_repo(repo)).hooks) == 4
 
 
 def test_a_hooks_path_of_one_work_tree(ready: Path, stub: Stub) -> None:
@@ -208,11 +208,11 @@ def test_a_hooks_path_of_one_work_tree(ready: Path, stub: Stub) -> None:
     git(ready, "config", "extensions.worktreeConfig", "true")
     (linked / "hooks").mkdir()
     git(linked, "config", "--worktree", "core.hooksPath", "hooks")
-    install(find_repo(linked), (), stub.path)
+    install_rekal(find_repo(linked), (), stub.path)
     made = [commit(linked), commit(ready)]
     assert sorted(shas(ready), key=str) == sorted(made)
     stub.calls(2)
-    assert len(uninstall(find_repo(linked)).hooks) == 8
+    assert len(uninstall_rekal(find_repo(linked)).hooks) == 8
 
 
 def test_two_repositories_share_a_global_hooks_directory(repo: Path, stub: Stub) -> None:
@@ -220,13 +220,13 @@ def test_two_repositories_share_a_global_hooks_directory(repo: Path, stub: Stub)
     git(repo.parent, "clone", "-q", str(repo), str(other))
     git(repo, "config", "--global", "core.hooksPath", str(shared))
     for root in (repo, other):
-        install(find_repo(root), (), stub.path)
-    assert not uninstall(find_repo(repo)).hooks
-    assert {hook.status for hook in hooks.state(find_repo(other), stub.path)} == {"installed"}
+        install_rekal(find_repo(root), (), stub.path)
+    assert not uninstall_rekal(find_repo(repo)).hooks
+    assert {hook.status for hook in hooks.read_hooks(find_repo(other), stub.path)} == {"installed"}
     commit(other)
     assert len(events(other)) == 1
     stub.calls(1)
-    assert len(uninstall(find_repo(other)).hooks) == 4
+    assert len(uninstall_rekal(find_repo(other)).hooks) == 4
     assert not shared.exists() or not list(shared.iterdir())
 
 
@@ -235,7 +235,7 @@ def test_the_spool_s_reader_understands_every_event(ready: Path, stub: Stub) -> 
     git(ready, "commit", "-q", "--amend", "-m", "other")
     other = git(ready, "commit-tree", "HEAD^{tree}", "-m", "x", "-p", "HEAD~1").strip()
     git(ready, "merge", "-q", "--no-edit", other)
-    found = spool.read(ready / ".rekal/spool")
+    found = spool.read_events(ready / ".rekal/spool")
     assert found.broken == 0
     kinds = sorted(type(event).__name__ for event in found.events)
     assert kinds == ["CommitEvent", "CommitEvent", "MergeEvent", "RewriteEvent"]

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rekal import files
 from rekal.errors import Refused, StoreUnwritable
 from rekal.git import find_repo
-from rekal.install import exclude, files, install, lines, skill, uninstall
+from rekal.install import exclude, install_rekal, lines, skill, uninstall_rekal
 from rekal.install.manifest import Journal
 from tests.install.install_support import Layout, Stub, git, listing
 
@@ -78,23 +79,23 @@ def test_a_tracked_file_shows_the_line_and_gets_its_bytes_back(form: str, repo: 
     git(repo, "add", "CLAUDE.md")
     git(repo, "commit", "-q", "-m", "rules")
     mode = path.stat().st_mode
-    assert install(find_repo(repo), ("claude",), stub.path).lines == ("CLAUDE.md",)
+    assert install_rekal(find_repo(repo), ("claude",), stub.path).lines == ("CLAUDE.md",)
     assert git(repo, "status", "--short") == " M CLAUDE.md\n"
     assert path.read_bytes().count(lines.LINE.encode()) == 1
-    install(find_repo(repo), ("claude",), stub.path)
+    install_rekal(find_repo(repo), ("claude",), stub.path)
     assert path.read_bytes().count(lines.MARKER.encode()) == 1
-    uninstall(find_repo(repo))
+    uninstall_rekal(find_repo(repo))
     assert (path.read_bytes(), path.stat().st_mode) == (FORMS[form], mode)
 
 
 def test_a_file_that_the_user_took_over_stays_and_is_seen(repo: Path, stub: Stub) -> None:
-    install(find_repo(repo), ("codex",), stub.path)
+    install_rekal(find_repo(repo), ("codex",), stub.path)
     assert git(repo, "status", "--short") == ""
     path = repo / "AGENTS.md"
     path.write_bytes(path.read_bytes() + b"My own rule.\n")
-    install(find_repo(repo), ("codex",), stub.path)
+    install_rekal(find_repo(repo), ("codex",), stub.path)
     assert git(repo, "status", "--short") == "?? AGENTS.md\n"
-    uninstall(find_repo(repo))
+    uninstall_rekal(find_repo(repo))
     assert path.read_bytes() == b"My own rule.\n"
 
 
@@ -102,10 +103,10 @@ def test_one_file_under_two_names_gets_one_line(repo: Path, stub: Stub) -> None:
     (repo / "AGENTS.md").write_bytes(b"rules\n")
     (repo / "CLAUDE.md").symlink_to("AGENTS.md")
     before = listing(repo)
-    install(find_repo(repo), ("claude", "codex"), stub.path)
+    install_rekal(find_repo(repo), ("claude", "codex"), stub.path)
     assert (repo / "CLAUDE.md").is_symlink()
     assert (repo / "AGENTS.md").read_bytes().count(lines.MARKER.encode()) == 1
-    uninstall(find_repo(repo))
+    uninstall_rekal(find_repo(repo))
     assert listing(repo) == before
 
 
@@ -113,7 +114,7 @@ def test_one_file_under_two_names_gets_one_line(repo: Path, stub: Stub) -> None:
 def test_a_file_outside_is_not_written(target: str, repo: Path, stub: Stub) -> None:
     (repo.parent / "mine.md").write_bytes(b"mine\n")
     (repo / "CLAUDE.md").symlink_to(target)
-    installed = install(find_repo(repo), ("claude",), stub.path)
+    installed = install_rekal(find_repo(repo), ("claude",), stub.path)
     assert installed.lines == ()
     assert "CLAUDE.md is a link to something outside the repository and was left alone" in installed.notes
     assert (repo.parent / "mine.md").read_bytes() == b"mine\n"
@@ -121,14 +122,14 @@ def test_a_file_outside_is_not_written(target: str, repo: Path, stub: Stub) -> N
 
 def test_utf_16_is_left_alone(repo: Path, stub: Stub) -> None:
     (repo / "CLAUDE.md").write_bytes("rules\n".encode("utf-16"))
-    assert install(find_repo(repo), ("claude",), stub.path).notes == ("CLAUDE.md is UTF-16 and was left alone",)
+    assert install_rekal(find_repo(repo), ("claude",), stub.path).notes == ("CLAUDE.md is UTF-16 and was left alone",)
 
 
 def test_what_cannot_be_written_costs_that_file_only(repo: Path, stub: Stub) -> None:
     (repo / "CLAUDE.md").mkdir()
     for name in (".github", ".claude"):
         (repo / name).write_text("a file\n", "utf-8")
-    installed = install(find_repo(repo), AGENTS, stub.path)
+    installed = install_rekal(find_repo(repo), AGENTS, stub.path)
     assert installed.lines == (".kiro/steering/rekal.md", "AGENTS.md")
     assert [note.split(" cannot")[0] for note in installed.notes] == [
         ".github/copilot-instructions.md",
@@ -144,9 +145,9 @@ def test_hooks_that_cannot_be_written_are_refused(hooks_path: str, repo: Path, s
     git(repo, "config", "core.hooksPath", hooks_path)
     before = listing(repo)
     with pytest.raises(Refused, match="where nothing can be written"):
-        install(find_repo(repo), AGENTS, stub.path)
+        install_rekal(find_repo(repo), AGENTS, stub.path)
     assert listing(repo) == before and not (repo / ".rekal").exists()
-    assert uninstall(find_repo(repo)).hooks == ()
+    assert uninstall_rekal(find_repo(repo)).hooks == ()
     assert listing(repo) == before
 
 
@@ -154,24 +155,24 @@ def test_a_git_directory_that_cannot_be_written_is_one_sentence(repo: Path, stub
     shutil.rmtree(repo / ".git/info", ignore_errors=True)
     (repo / ".git/info").write_text("", "utf-8")
     with pytest.raises(StoreUnwritable, match="info cannot be written"):
-        install(find_repo(repo), AGENTS, stub.path)
+        install_rekal(find_repo(repo), AGENTS, stub.path)
 
 
 def test_a_skill_of_the_same_name_is_left_alone(repo: Path, stub: Stub) -> None:
     path = repo / skill.NAME
     path.parent.mkdir(parents=True)
     path.write_text("mine\n", "utf-8")
-    installed = install(find_repo(repo), ("claude",), stub.path)
+    installed = install_rekal(find_repo(repo), ("claude",), stub.path)
     assert installed.skill is None and f"{skill.NAME} is not rekal's and was left alone" in installed.notes
-    assert uninstall(find_repo(repo)).skill is None
+    assert uninstall_rekal(find_repo(repo)).skill is None
     assert path.read_text("utf-8") == "mine\n"
 
 
 def test_only_empty_directories_of_ours_are_pruned(repo: Path, stub: Stub) -> None:
     (repo / ".kiro").mkdir()
-    install(find_repo(repo), ("claude", "kiro", "copilot"), stub.path)
+    install_rekal(find_repo(repo), ("claude", "kiro", "copilot"), stub.path)
     (repo / ".claude/settings.local.json").write_text("{}", "utf-8")
-    uninstall(find_repo(repo))
+    uninstall_rekal(find_repo(repo))
     left = {
         str(path.relative_to(repo))
         for path in repo.rglob("*")
@@ -183,14 +184,14 @@ def test_only_empty_directories_of_ours_are_pruned(repo: Path, stub: Stub) -> No
 def test_an_absent_info_directory_is_absent_again(repo: Path, stub: Stub) -> None:
     shutil.rmtree(repo / ".git/info", ignore_errors=True)
     shutil.rmtree(repo / ".git/hooks", ignore_errors=True)
-    install(find_repo(repo), AGENTS, stub.path)
+    install_rekal(find_repo(repo), AGENTS, stub.path)
     assert git(repo, "status", "--short") == ""
-    uninstall(find_repo(repo))
+    uninstall_rekal(find_repo(repo))
     assert not (repo / ".git/info").exists() and not (repo / ".git/hooks").exists()
 
 
 def test_config_may_be_committed_and_nothing_else_is_seen(repo: Path, stub: Stub) -> None:
-    install(find_repo(repo), (), stub.path)
+    install_rekal(find_repo(repo), (), stub.path)
     (repo / ".rekal/config.yml").write_text("{}\n", "utf-8")
     (repo / ".rekal/data.db").write_bytes(b"x")
     assert git(repo, "status", "--short", "-uall") == "?? .rekal/config.yml\n"
@@ -198,9 +199,9 @@ def test_config_may_be_committed_and_nothing_else_is_seen(repo: Path, stub: Stub
 
 def test_without_the_record_everything_marked_still_goes(repo: Path, stub: Stub) -> None:
     before = listing(repo / ".git/hooks", repo / ".git/info")
-    install(find_repo(repo), AGENTS, stub.path)
+    install_rekal(find_repo(repo), AGENTS, stub.path)
     shutil.rmtree(repo / ".rekal")
-    uninstall(find_repo(repo))
+    uninstall_rekal(find_repo(repo))
     assert listing(repo / ".git/hooks", repo / ".git/info") == before
     assert not (repo / skill.NAME).exists()
     assert lines.MARKER not in (repo / "CLAUDE.md").read_text("utf-8")
@@ -222,11 +223,11 @@ def test_an_installation_stopped_anywhere_can_be_undone(
         with monkeypatch.context() as patch:
             _stop_at(patch, steps)
             try:
-                install(made.repo, ("claude", "copilot"), stub.path)
+                install_rekal(made.repo, ("claude", "copilot"), stub.path)
                 break
             except Stop:
                 pass
-        uninstall(made.repo)
+        uninstall_rekal(made.repo)
         shutil.rmtree(made.root / ".rekal", ignore_errors=True)
         assert made.snapshot() == before, f"after step {steps}"
     assert steps > 20
@@ -235,7 +236,7 @@ def test_an_installation_stopped_anywhere_can_be_undone(
 def _stop_at(patch: pytest.MonkeyPatch, step: int) -> None:
     """Let everything that writes fail at its ``step``-th call, by turns before and after a temporary file is there."""
     left = [step]
-    replace, duplicate, creates = files.replace, files.duplicate, Journal.creates
+    replace, duplicate, creates = files.write_through_link, files.duplicate_file, Journal.creates
 
     def counted() -> bool:
         left[0] -= 1

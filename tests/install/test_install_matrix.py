@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rekal.install import install, uninstall
+from rekal.install import install_rekal, uninstall_rekal
 from tests.install.install_support import LAYOUTS, Layout, Stub, commit, events, git, listing
 
 AGENTS = ("claude", "codex", "gemini", "copilot", "kiro")
@@ -27,7 +27,7 @@ def test_from_install_to_uninstall(name: str, layout: Callable[[str], Layout], s
     root = made.root
     before = made.snapshot()
 
-    installed = install(made.repo, AGENTS, stub.path)
+    installed = install_rekal(made.repo, AGENTS, stub.path)
     assert [hook.status for hook in installed.hooks] == ["installed"] * 4
     assert git(root, "status", "--short") == before[2]
 
@@ -37,7 +37,7 @@ def test_from_install_to_uninstall(name: str, layout: Callable[[str], Layout], s
     assert stub.calls(1) == [f"_worker|{root.resolve()}||1"]
 
     once = listing(root, *made.extra)
-    install(made.repo, AGENTS, stub.path)
+    install_rekal(made.repo, AGENTS, stub.path)
     assert listing(root, *made.extra) == once
 
     git(root, "commit", "-q", "--amend", "-m", "other")
@@ -54,7 +54,7 @@ def test_from_install_to_uninstall(name: str, layout: Callable[[str], Layout], s
     pushed = ["pre-push|origin|../remote.git", f"refs/heads/main {new} refs/heads/main {zero}"]
     assert made.logged() == (pushed if "pre-push" in made.runs else [])
 
-    uninstall(made.repo)
+    uninstall_rekal(made.repo)
     shutil.rmtree(root / ".rekal")
     git(root, "reset", "-q", "--hard", "HEAD~1")
     made.logged()
@@ -66,7 +66,7 @@ def test_a_push_that_carries_memory_gives_both_hooks_the_same_lines(
     name: str, layout: Callable[[str], Layout], stub: Stub
 ) -> None:
     made = layout(name)
-    install(made.repo, AGENTS, stub.path)
+    install_rekal(made.repo, AGENTS, stub.path)
     (made.root / ".rekal/run/share-on").touch()
     git(made.root, "push", "-q", "origin", "main")
     head = git(made.root, "rev-parse", "HEAD").strip()
@@ -79,8 +79,8 @@ def test_a_push_that_carries_memory_gives_both_hooks_the_same_lines(
 def test_uninstall_twice_and_without_install_changes_nothing(layout: Callable[[str], Layout], stub: Stub) -> None:
     made = layout("plain")
     before = made.snapshot()
-    assert uninstall(made.repo).hooks == ()
-    install(made.repo, AGENTS, stub.path)
-    assert len(uninstall(made.repo).hooks) == 4
-    assert uninstall(made.repo).hooks == ()
+    assert uninstall_rekal(made.repo).hooks == ()
+    install_rekal(made.repo, AGENTS, stub.path)
+    assert len(uninstall_rekal(made.repo).hooks) == 4
+    assert uninstall_rekal(made.repo).hooks == ()
     assert made.snapshot()[:2] == before[:2]

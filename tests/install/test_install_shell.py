@@ -34,7 +34,7 @@ def initialised(root: Path, stub: Stub, foreign: str | None = None, name: str = 
     chained = hook.with_name(f"{name}.rekal-chained")
     if foreign:
         script(chained, foreign)
-    script(hook, hooks.render(name, stub.path, chained).decode())
+    script(hook, hooks.render_hook(name, stub.path, chained).decode())
     return hook
 
 
@@ -204,6 +204,6 @@ def test_the_worker_has_a_session_and_no_file_of_the_caller(repo: Path, stub: St
 
 def test_templates_are_short_and_whole(tmp_path: Path) -> None:
     for name in ("post-commit", "post-merge", "post-rewrite", "pre-push"):
-        text = hooks.render(name, Path("/opt/rekal"), tmp_path / "none").decode()
+        text = hooks.render_hook(name, Path("/opt/rekal"), tmp_path / "none").decode()
         assert "@" not in text.replace('"$@"', "")
         assert json.dumps("/opt/rekal").strip('"') in text

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
-from rekal.store.database import connect, translate, translated
+from rekal.store.database import open_database, translate_error, translated_errors
 
 PATH = Path("/corrupt extension/no space left/data.db")
 
@@ -32,28 +32,28 @@ PATH = Path("/corrupt extension/no space left/data.db")
     ids=lambda value: str(value)[:40],
 )
 def test_an_error_is_what_it_means(error: duckdb.Error, kind: type[StoreError]) -> None:
-    translation = translate(error, PATH)
+    translation = translate_error(error, PATH)
     assert type(translation) is kind
     assert "IO Error" not in str(translation)
-    with pytest.raises(kind), translated(PATH):
+    with pytest.raises(kind), translated_errors(PATH):
         raise error
 
 
 def test_a_mistake_in_our_own_sql_is_not_the_stores_fault() -> None:
-    with pytest.raises(duckdb.CatalogException), translated(PATH), duckdb.connect() as con:
+    with pytest.raises(duckdb.CatalogException), translated_errors(PATH), duckdb.connect() as con:
         con.execute("SELECT * FROM nowhere")
 
 
 def test_an_interrupted_query_is_an_interruption() -> None:
     # What DuckDB raises when a signal arrives while a statement runs.
-    with pytest.raises(KeyboardInterrupt), translated(PATH):
+    with pytest.raises(KeyboardInterrupt), translated_errors(PATH):
         raise RuntimeError("Query interrupted")
-    with pytest.raises(RuntimeError, match="something else"), translated(PATH):
+    with pytest.raises(RuntimeError, match="something else"), translated_errors(PATH):
         raise RuntimeError("something else")
 
 
 def test_no_extension_is_fetched_or_loaded_by_itself(tmp_path: Path) -> None:
-    con = connect(tmp_path / "some.db", read_only=False)
+    con = open_database(tmp_path / "some.db", read_only=False)
     names = "('autoinstall_known_extensions', 'autoload_known_extensions')"
     rows = con.execute(f"SELECT value FROM duckdb_settings() WHERE name IN {names}").fetchall()
     con.close()

@@ -27,11 +27,11 @@ def test_what_is_used_is_what_is_asked_for() -> None:
 
 @pytest.mark.parametrize("name", database.USED)
 def test_both_names_lead_to_the_same_objects(name: str) -> None:
-    assert getattr(database.load(), name) is getattr(duckdb, name)
+    assert getattr(database.load_driver(), name) is getattr(duckdb, name)
 
 
 def test_a_version_without_the_compiled_module_is_loaded_whole() -> None:
-    assert database.load(compiled="_no_such_module") is duckdb
+    assert database.load_driver(compiled="_no_such_module") is duckdb
 
 
 def test_a_compiled_module_that_lacks_something_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_a_compiled_module_that_lacks_something_is_not_used(monkeypatch: pytest.
     for name in database.USED[1:]:
         setattr(lacking, name, object())
     monkeypatch.setitem(sys.modules, "_lacking", lacking)
-    assert database.load(compiled="_lacking") is duckdb
+    assert database.load_driver(compiled="_lacking") is duckdb
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -13,7 +13,7 @@ from rekal import ids
 from rekal.errors import NotInitialised, StoreBusy, StoreDamaged, StoreTooNew
 from rekal.model import Checkpoint, Edit, FileChange, Rewrite, Session, SessionRange, Tombstone, ToolCall, Turn
 from rekal.store import queries
-from rekal.store.ledger import Ledger, open_ledger, quarantine
+from rekal.store.ledger import Ledger, open_ledger, set_aside_damaged
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -38,7 +38,7 @@ def session(name: str, *turns: Turn, calls: tuple[ToolCall, ...] = (), edits: tu
 
 
 def contents(ledger: Ledger, s: Session) -> list[tuple[int, str]]:
-    stored = queries.session(ledger.con, s.id)
+    stored = queries.read_session(ledger.con, s.id)
     return [] if stored is None else [(t.seq, t.content) for t in stored.turns]
 
 
@@ -58,7 +58,7 @@ def test_appending_twice_changes_nothing(path: Path) -> None:
         with ledger.transaction():
             again = ledger.append(s)
         assert (first.turns, again.turns, again.last_seq) == (2, 0, 1)
-        assert queries.session(ledger.con, s.id) == s
+        assert queries.read_session(ledger.con, s.id) == s
 
 
 def test_a_grown_session_only_appends(path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_grown_session_only_appends(path: Path) -> None:
             grown = session("one", turn(0, "b"), turn(1, "c"), calls=(call,), edits=(Edit(0, 0, "x.py", (1, 2)),))
             ledger.append(grown)
         assert contents(ledger, grown) == [(0, "a"), (1, "b"), (2, "c")]
-        stored = queries.session(ledger.con, grown.id)
+        stored = queries.read_session(ledger.con, grown.id)
         assert stored is not None
         assert stored.tool_calls[0].turn_seq == 1
         assert stored.edits == (Edit(0, 0, "x.py", (1, 2)),)
@@ -85,12 +85,12 @@ def test_a_fork_shares_turns_and_names_its_origin(path: Path) -> None:
         appended = ledger.append(fork)
         assert appended.turns == 1
         assert contents(ledger, fork) == [(0, "other")]
-        stored = queries.session(ledger.con, fork.id)
+        stored = queries.read_session(ledger.con, fork.id)
         assert stored is not None
         assert stored.forked_from == origin.id
         copy = session("three", turn(0, "a"), turn(1, "b"))
         assert ledger.append(copy).turns == 0
-        assert queries.session(ledger.con, copy.id) is None
+        assert queries.read_session(ledger.con, copy.id) is None
 
 
 def test_what_was_typed_while_the_agent_worked_is_not_stored_again_as_a_prompt(path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_call_that_waited_belongs_to_the_turn_stored_before(path: Path) -> Non
         s = session("one", turn(0, "a"), turn(1, "b"))
         ledger.append(s)
         ledger.append(session("one", turn(0, "c"), calls=(ToolCall(0, "c-1", -1, "Bash"),)))
-        stored = queries.session(ledger.con, s.id)
+        stored = queries.read_session(ledger.con, s.id)
         assert stored is not None
         assert [call.turn_seq for call in stored.tool_calls] == [1]
 
@@ -147,9 +147,9 @@ def test_checkpoints_come_back_as_they_went_in(path: Path) -> None:
     with open_ledger(path, read_only=False) as ledger, ledger.transaction():
         assert ledger.add_checkpoint(checkpoint)
         assert not ledger.add_checkpoint(checkpoint)
-        assert queries.checkpoints(ledger.con) == [checkpoint]
+        assert queries.read_checkpoints(ledger.con) == [checkpoint]
         assert ledger.add_checkpoint(more)
-        assert [r.session_id for r in queries.checkpoints(ledger.con)[0].sessions] == ["s1", "s2"]
+        assert [r.session_id for r in queries.read_checkpoints(ledger.con)[0].sessions] == ["s1", "s2"]
 
 
 def test_gits_word_on_a_rewrite_replaces_what_was_found_by_patch_id(path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_damaged_store_is_said_to_be_damaged_and_can_be_set_aside(path: Path) 
     path.write_bytes(b"not a database at all" * 1000)
     with pytest.raises(StoreDamaged, match=r"data\.db is damaged"), open_ledger(path, read_only=True):
         pass
-    moved = quarantine(path, NOW).moved_to
+    moved = set_aside_damaged(path, NOW).moved_to
     assert moved.exists()
     assert not path.exists()
 

@@ -18,7 +18,7 @@ from rekal.git import find_repo
 from rekal.index.freshness import read_position
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 from tests.support.app import Ran
 from tests.support.claude import ClaudeSession
 
@@ -136,8 +136,8 @@ def _idle(layout: Layout) -> bool:
         return False
     try:
         with (
-            exclusive(layout.lock, wait=0, purpose="test"),
-            exclusive(layout.index_lock, wait=0, purpose="test"),
+            hold_lock(layout.lock, wait=0, purpose="test"),
+            hold_lock(layout.index_lock, wait=0, purpose="test"),
             open_ledger(layout.data, read_only=True, wait=0) as ledger,
         ):
             return read_position(layout.index) == ledger.position()

@@ -13,7 +13,7 @@ import pytest
 from rekal.model import MemoryEvent, Session
 from rekal.store import spool
 from rekal.store.ledger import open_ledger
-from rekal.store.rows import insert
+from rekal.store.rows import insert_rows
 from rekal.wire.segment import decode
 from tests.capture.test_link import commit, work
 from tests.conftest import git
@@ -260,7 +260,7 @@ def test_a_memory_goes_with_all_its_events(rekal: Rekal) -> None:
         for i in range(2)
     ]
     with open_ledger(rekal.layout.data, read_only=False) as ledger:
-        insert(ledger.con, "memory_events", rows)
+        insert_rows(ledger.con, "memory_events", rows)
     assert rekal("forget", "--yes", "--json", "0memory").json["erased"]["events"] == 2
     assert where(rekal, SECRET) == []
     assert MemoryEvent.__struct_fields__[0] == "id"
@@ -269,7 +269,7 @@ def test_a_memory_goes_with_all_its_events(rekal: Rekal) -> None:
 def test_events_that_wait_and_broken_ones_go_too(rekal: Rekal) -> None:
     saved(rekal, "plan", f"Note that {SECRET}.")
     event = spool.RecallEvent("surfaced", (handle(rekal, "plan"),), START, f"about {SECRET} é")
-    spool.put(rekal.layout.spool, event)
+    spool.put_event(rekal.layout.spool, event)
     broken = rekal.layout.spool / "broken"
     broken.mkdir()
     (broken / "x.json").write_text(f"{{ {SECRET}", encoding="utf-8")

@@ -11,8 +11,8 @@ from rekal.app.context import here
 from rekal.app.share import forget_sharing
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import FOUND, REFUSED, StoreUnwritable
-from rekal.install import Removed, uninstall
-from rekal.store.locks import exclusive
+from rekal.install import Removed, uninstall_rekal
+from rekal.store.locks import hold_lock
 
 
 class CleanAnswer(msgspec.Struct, frozen=True):
@@ -38,12 +38,12 @@ def command(yes: bool, with_refs: bool, as_json: bool) -> int:
         click.echo("rekal: nothing was removed", err=True)
         return REFUSED
     if app.layout.directory.is_dir():
-        with exclusive(app.layout.lock, wait=30.0, purpose="clean"):
+        with hold_lock(app.layout.lock, wait=30.0, purpose="clean"):
             forget_sharing(app, own=with_refs)
-            removed = uninstall(app.repo)
+            removed = uninstall_rekal(app.repo)
             _remove_store(app.layout.directory)
     else:
-        removed = uninstall(app.repo)
+        removed = uninstall_rekal(app.repo)
     answer = CleanAnswer(str(app.layout.directory), removed)
     if as_json:
         emit_json(answer)

@@ -12,7 +12,7 @@ import click
 
 from rekal.daemon.client import STOP, address, connected, private, receive, send, supported
 from rekal.errors import NOTHING_FOUND, Refused, UsageError
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 
 _HANGS = 2.0  # seconds without a greeting: a busy daemon has answered by then
 
@@ -65,7 +65,7 @@ def _run() -> int:
         raise Refused(f"{path.parent} can be written by others", "remove it, or set XDG_RUNTIME_DIR")
     os.umask(0o077)
     with ExitStack() as starting:
-        starting.enter_context(exclusive(path.with_suffix(".lock"), wait=0, purpose="starting the daemon"))
+        starting.enter_context(hold_lock(path.with_suffix(".lock"), wait=0, purpose="starting the daemon"))
         link = connected(_HANGS)  # one that hangs does not greet, and is replaced
         if link is not None:
             link.close()

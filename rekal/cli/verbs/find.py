@@ -11,7 +11,7 @@ from rekal.app.context import here
 from rekal.cli.output import emit_json, json_option, minute, one_line, short
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.rows import aware
+from rekal.store.rows import with_zone
 
 _AROUND = 70
 
@@ -67,7 +67,7 @@ def _mentions(ledger: Ledger, text: str, role: str | None) -> list[Mention]:
         {"text": text, "role": role},
     ).fetchall()
     return [
-        Mention(session, seq, who, aware(at), _around(content, text), content.lower().count(text.lower()))
+        Mention(session, seq, who, with_zone(at), _around(content, text), content.lower().count(text.lower()))
         for session, seq, who, at, content in rows
     ]
 

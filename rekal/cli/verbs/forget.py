@@ -14,7 +14,7 @@ from rekal.forget.request import ForgetRequest
 from rekal.store.erase import Erased
 from rekal.store.forget_requests import PastRequest, list_requests
 from rekal.store.ledger import open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 
 
 class ForgetAnswer(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ def _list_requests(app: App) -> list[PastRequest]:
 def _undo_by_id(app: App, name: str) -> PastRequest:
     layout = app.layout
     with (
-        exclusive(layout.lock, wait=30.0, purpose="undoing"),
+        hold_lock(layout.lock, wait=30.0, purpose="undoing"),
         open_ledger(layout.data, read_only=False) as ledger,
         ledger.transaction(),
     ):

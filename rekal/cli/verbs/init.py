@@ -18,11 +18,11 @@ from rekal.cli.ages import parse_age
 from rekal.cli.output import emit_json, json_option
 from rekal.daemon.spawn import start_worker
 from rekal.errors import ConfigError
-from rekal.install import Installed, install
-from rekal.install.hooks import plan
+from rekal.install import Installed, install_rekal
+from rekal.install.hooks import plan_hooks
 from rekal.store.layout import ask_for_backfill
 from rekal.store.ledger import open_ledger
-from rekal.store.locks import exclusive
+from rekal.store.locks import hold_lock
 
 # Where an agent keeps its things under the home directory: its presence means that it is used on this machine.
 _TRACES: Mapping[str, tuple[str, ...]] = {
@@ -61,13 +61,13 @@ def command(agents: str | None, backfill: str, share: str | None, hooks_only: bo
     chosen = _chosen(app, agents)
     enabled = app.config.enabled  # a settings file with a mistake stops us before anything is touched
     since = None if backfill in ("0", "none") else datetime.now(UTC) - parse_age(backfill)
-    plan(app.repo)  # where no hook of ours can be had, this refuses before anything is touched
+    plan_hooks(app.repo)  # where no hook of ours can be had, this refuses before anything is touched
     fresh = not app.layout.data.exists()
     app.layout.create()
     app.layout.mark(enabled=enabled)
-    installed = install(app.repo, chosen, executable(), hooks_only=hooks_only)
+    installed = install_rekal(app.repo, chosen, executable(), hooks_only=hooks_only)
     with (
-        exclusive(app.layout.lock, wait=30.0, purpose="init"),
+        hold_lock(app.layout.lock, wait=30.0, purpose="init"),
         open_ledger(app.layout.data, read_only=False, create=True),
     ):
         pass  # opening creates the tables or brings them up to date

@@ -78,7 +78,7 @@ def _logged(ledger: Ledger, limit: int, path: str | None, author: str | None, ev
     if not everything:
         # What was copied or squashed may still be there, on its own branch.
         conditions.append("git_sha NOT IN (SELECT old_sha FROM rewrites WHERE how IN ('amend', 'rebase'))")
-    found = queries.checkpoints(ledger.con, " AND ".join(conditions), values, limit + 1)
+    found = queries.read_checkpoints(ledger.con, " AND ".join(conditions), values, limit + 1)
     return LogAnswer(found[:limit], len(found) > limit)
 
 
@@ -98,7 +98,7 @@ def _graph(app: App, limit: int, path: str | None, author: str | None) -> int:
     drawn = app.repo.run("log", "--graph", f"-n{limit}", "--format=%x00%H%x00%h  %cs  %s", *narrowed, *paths)
     shas = [row.split("\0")[1] for row in drawn.splitlines() if "\0" in row]
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        found = queries.checkpoints(ledger.con, "list_contains(?::VARCHAR[], git_sha)", [shas])
+        found = queries.read_checkpoints(ledger.con, "list_contains(?::VARCHAR[], git_sha)", [shas])
     sessions: dict[str, list[str]] = {}
     for c in found:
         named = (f"{short(r.session_id)}  t{r.first_seq}-{r.last_seq}  {r.evidence}" for r in c.sessions)

@@ -10,7 +10,7 @@ import msgspec
 from rekal.app.context import here
 from rekal.cli.output import emit_json, json_option, printable
 from rekal.errors import FOUND, NOTHING_FOUND
-from rekal.store.user_query import Table, select
+from rekal.store.user_query import Table, run_select
 
 
 class QueryAnswer(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ def command(sql: str, on_index: bool, as_json: bool) -> int:
     app = here()
     app.require_store()
     path: Path = app.layout.index if on_index else app.layout.data
-    table = select(path, sql)
+    table = run_select(path, sql)
     if as_json:
         emit_json(QueryAnswer(table.columns, table.rows))
     else:

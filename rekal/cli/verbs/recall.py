@@ -24,7 +24,7 @@ from rekal.recall.answer import Answer, Hit, MemoryRow, Pin
 from rekal.recall.dates import read_periods
 from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
-from rekal.store.database import translated
+from rekal.store.database import translated_errors
 from rekal.store.ledger import open_ledger
 from rekal.store.memory_log import read_events
 from rekal.store.queries import turns_recorded_after
@@ -151,7 +151,7 @@ def _ask(app: App, kept: Kept, question: str, filters: Filters, options: Options
     if lacking > 0:
         notes.append(f"index: {lacking} captures behind")
     found = semantic(app, kept)
-    with translated(app.layout.index):
+    with translated_errors(app.layout.index):
         try:
             answer = answer_question(reader, question, filters, options, found.meaning)
         except EngineError as error:
@@ -207,7 +207,7 @@ def _remember(app: App, answer: Answer) -> None:
         ids = tuple(hit.session_id for hit in answer.sessions)
         event = spool.RecallEvent("surfaced", ids, datetime.now(UTC), app.scrubber.text(answer.question))
         try:
-            spool.put(app.layout.spool, event)
+            spool.put_event(app.layout.spool, event)
         except OSError as error:
             click.echo(f"rekal: this recall was not noted ({error.strerror})", err=True)
 

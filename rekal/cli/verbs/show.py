@@ -49,7 +49,7 @@ def command(handle: str, limit: int, offset: int, context: int, full: bool, as_j
         click.echo(f"(nothing is known as {name})")
         return NOTHING_FOUND
     opened = tuple(a.session.id for a in answers)
-    spool.put(app.layout.spool, spool.RecallEvent("opened", opened, datetime.now(UTC)))
+    spool.put_event(app.layout.spool, spool.RecallEvent("opened", opened, datetime.now(UTC)))
     for answer in answers:
         if as_json:
             emit_json(answer)
@@ -67,12 +67,14 @@ def _resolve(app: App, ledger: Ledger, name: str) -> list[str]:
     if found:
         return found
     sha = app.repo.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or name
-    checkpoints = queries.checkpoints(ledger.con, "starts_with(git_sha, ?) OR starts_with(id, ?)", [sha, name.lower()])
+    checkpoints = queries.read_checkpoints(
+        ledger.con, "starts_with(git_sha, ?) OR starts_with(id, ?)", [sha, name.lower()]
+    )
     return list(dict.fromkeys(r.session_id for c in checkpoints for r in c.sessions))
 
 
 def _answer(ledger: Ledger, session_id: str, offset: int, limit: int) -> ShowAnswer:
-    session = queries.session(ledger.con, session_id, offset, offset + limit - 1)
+    session = queries.read_session(ledger.con, session_id, offset, offset + limit - 1)
     if session is None:
         raise UsageError(f"session {short(session_id)} is not in the store", "run `rekal sync` or look at `rekal log`")
     row = ledger.con.execute(
@@ -80,8 +82,8 @@ def _answer(ledger: Ledger, session_id: str, offset: int, limit: int) -> ShowAns
     ).fetchone()
     total = int(row[0]) if row else 0
     mine = "id IN (SELECT checkpoint_id FROM checkpoint_sessions WHERE session_id = ?)"
-    checkpoints = queries.checkpoints(ledger.con, mine, [session_id])
-    children = queries.children(ledger.con, session_id)
+    checkpoints = queries.read_checkpoints(ledger.con, mine, [session_id])
+    children = queries.read_children(ledger.con, session_id)
     return ShowAnswer(session, total, checkpoints, children, offset + limit < total)
 
 

@@ -13,7 +13,7 @@ from rekal.index.freshness import read_position
 from rekal.index.vectors import Progress
 from rekal.store import spool
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.source_state import SourceSummary, summary
+from rekal.store.source_state import SourceSummary, summarise_sources
 
 RESTORE = (
     "data.db is damaged: the next capture moves it aside and captures again the transcripts still on this machine; "
@@ -82,7 +82,7 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
     ).fetchone()
     local, foreign, turns, checkpoints = counts or (0, 0, 0, 0)
     covered = read_position(app.layout.index)
-    waiting, broken = spool.counts(app.layout.spool)
+    waiting, broken = spool.count_events(app.layout.spool)
     return StatusAnswer(
         store=str(app.layout.directory),
         enabled=app.config.enabled,
@@ -96,7 +96,7 @@ def _status(app: App, ledger: Ledger) -> StatusAnswer:
         vectors=vectors_known(app),
         spool_waiting=waiting,
         coverage=_coverage(app, ledger, waiting),
-        sources=summary(ledger.con),
+        sources=summarise_sources(ledger.con),
         hooks=_hooks(app),
         problems=_problems(app, covered is None and turns > 0, broken),
     )
@@ -137,9 +137,9 @@ def _unseen(app: App, ledger: Ledger) -> int:
 
 def _hooks(app: App) -> list[str]:
     from rekal.cli.verbs.init import executable
-    from rekal.install.hooks import state
+    from rekal.install.hooks import read_hooks
 
-    return [f"{hook.name}: {hook.status}" for hook in state(app.repo, executable())]
+    return [f"{hook.name}: {hook.status}" for hook in read_hooks(app.repo, executable())]
 
 
 def _problems(app: App, lacks_index: bool, broken_events: int) -> list[str]:

@@ -16,7 +16,7 @@ from rekal.app.vectors import fill_in_background
 from rekal.capture.capture import capture, wait_for_rebase
 from rekal.cli.verbs.init import executable
 from rekal.errors import RekalError
-from rekal.install import repair
+from rekal.install import repair_hooks
 from rekal.store.layout import backfill_asked_for, finish_backfill
 
 _LOG_LIMIT = 256 << 10
@@ -53,7 +53,7 @@ def command() -> None:
 def _repair_hooks(app: App) -> None:
     """Put ours back in front where a hook manager wrote its own files over them."""
     try:
-        if repair(app.repo, executable()):
+        if repair_hooks(app.repo, executable()):
             log(app, "hooks that another program wrote over were put back")
     except RekalError as error:
         log(app, str(error))

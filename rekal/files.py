@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 
-def read(path: Path) -> bytes:
+def read_or_empty(path: Path) -> bytes:
     """The file's bytes; nothing when there is no such file or it cannot be read."""
     try:
         return path.read_bytes()
@@ -20,7 +20,7 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.rekal-new")
 
 
-def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+def write_through_link(path: Path, data: bytes, mode: int | None = None) -> None:
     """Write ``path`` in one step, so that nobody sees half of it. A link stays a link: its target is written.
 
     ``mode`` is the new file's; without it an existing file keeps its own.
@@ -35,13 +35,13 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
     temporary.replace(target)
 
 
-def sweep(path: Path) -> None:
-    """Remove what an interrupted :func:`replace` left beside ``path``."""
+def remove_unfinished(path: Path) -> None:
+    """Remove what an interrupted :func:`write_through_link` left beside ``path``."""
     with contextlib.suppress(NotADirectoryError):  # core.hooksPath=/dev/null
         _temporary(path.resolve()).unlink(missing_ok=True)
 
 
-def duplicate(path: Path, copy: Path) -> None:
+def duplicate_file(path: Path, copy: Path) -> None:
     """Give a file or link a second name, replacing what had it; the original stays where it is."""
     copy.unlink(missing_ok=True)
     if path.is_symlink():
@@ -53,11 +53,11 @@ def duplicate(path: Path, copy: Path) -> None:
         shutil.copy2(path, copy)
 
 
-def exists(path: Path) -> bool:
+def name_is_taken(path: Path) -> bool:
     """Whether something has this name, a dangling link included."""
     return os.path.lexists(path)
 
 
-def same(one: Path, other: Path) -> bool:
+def have_same_bytes(one: Path, other: Path) -> bool:
     """Whether both are there with the same bytes."""
-    return exists(one) and exists(other) and read(one) == read(other)
+    return name_is_taken(one) and name_is_taken(other) and read_or_empty(one) == read_or_empty(other)
