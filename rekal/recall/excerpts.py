@@ -13,7 +13,6 @@ from rekal.index.reader import Bools, IndexedText, IndexReader
 from rekal.recall.answer import Hit, Row
 from rekal.recall.question import read_question
 from rekal.recall.search import Look
-from rekal.store.rows import make_record, with_zone
 
 # Measured on English and code chat: about four characters a token.
 _CHARS_A_TOKEN = 4
@@ -139,8 +138,4 @@ def _hit(reader: IndexReader, score: float, number: int, rows: list[Row]) -> Hit
            FROM facets WHERE session_ord = ?""",
         [number],
     )[0]
-<<<<<<< HEAD
     return record(Hit, (*facets[:9], aware(facets[9]), round(score, 3), rows))
-=======
-    return make_record(Hit, (*facets[:9], with_zone(facets[9]), round(float(seen.sessions[number]), 3), rows))
->>>>>>> b6514ef (Name what the store, the settings and the installer do)
