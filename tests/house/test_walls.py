@@ -31,6 +31,7 @@ ROOMS = (
     "agents",
     "git",
     "config",
+    "files",
     "model",
     "errors",
     "ids",

@@ -259,6 +259,6 @@ def _stop_at(patch: pytest.MonkeyPatch, step: int) -> None:
         if counted():
             raise Stop
 
-    patch.setattr(files, "replace", stop_replace)
-    patch.setattr(files, "duplicate", stop_duplicate)
+    patch.setattr(files, "write_through_link", stop_replace)
+    patch.setattr(files, "duplicate_file", stop_duplicate)
     patch.setattr(Journal, "creates", stop_creates)

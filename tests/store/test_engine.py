@@ -52,23 +52,23 @@ if {whole}:
     sys.modules["_duckdb"] = None  # from here on it cannot be imported by this name
 from pathlib import Path
 from rekal.errors import StoreDamaged, UsageError
-from rekal.store.database import connect
-from rekal.store.user_query import select
+from rekal.store.database import open_database
+from rekal.store.user_query import run_select
 path = Path(sys.argv[1]) / "a.db"
-con = connect(path, read_only=False)
+con = open_database(path, read_only=False)
 con.execute("CREATE TABLE t (a INTEGER, b VARCHAR)")
 con.execute("INSERT INTO t SELECT unnest(?::INTEGER[]), unnest(?::VARCHAR[])", [[1, 2], ["x", None]])
 print(con.execute("SELECT a FROM t").fetchnumpy()["a"].tolist())
 con.close()
-print(select(path, "SELECT a, b FROM t ORDER BY a").rows)
+print(run_select(path, "SELECT a, b FROM t ORDER BY a").rows)
 for wrong in ("SELECT nothing FROM t", "DELETE FROM t"):
     try:
-        select(path, wrong)
+        run_select(path, wrong)
     except UsageError as error:
         print(type(error).__name__)
 path.write_bytes(b"no database at all" * 1000)
 try:
-    connect(path, read_only=True)
+    open_database(path, read_only=True)
 except StoreDamaged as error:
     print(type(error).__name__)
 print("duckdb" in sys.modules)
