@@ -1,4 +1,4 @@
-"""Small careful file operations that the rest of this room is made of."""
+"""Small careful file operations for every room: nothing half written, nothing left behind."""
 
 from __future__ import annotations
 
