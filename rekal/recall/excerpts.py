@@ -138,4 +138,4 @@ def _hit(reader: IndexReader, score: float, number: int, rows: list[Row]) -> Hit
            FROM facets WHERE session_ord = ?""",
         [number],
     )[0]
-    return record(Hit, (*facets[:9], aware(facets[9]), round(score, 3), rows))
+    return make_record(Hit, (*facets[:9], with_zone(facets[9]), round(score, 3), rows))
