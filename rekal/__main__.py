@@ -11,8 +11,11 @@ def main() -> None:
     gc.set_threshold(20_000)  # looking for cycles while modules load takes a twentieth of a short command
     from rekal.cli.verb_table import VERBS
     from rekal.daemon.client import handed_over
+    from rekal.daemon.hook_client import hand_over_hook
 
-    code = handed_over(VERBS)
+    code = hand_over_hook()
+    if code is None:
+        code = handed_over(VERBS)
     if code is None:
         from rekal.cli.main import run
 

@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from rekal import errors
+from rekal.app.brief import Brief
 from rekal.app.memories import Listed, MemoryHistory, Remembered
 from rekal.app.memory_check import Checked
 from rekal.cli.main import Verbs, cli
@@ -26,6 +27,8 @@ from rekal.cli.verbs.config import ConfigAnswer
 from rekal.cli.verbs.embed import EmbedAnswer
 from rekal.cli.verbs.find import FindAnswer
 from rekal.cli.verbs.forget import ForgetAnswer
+from rekal.cli.verbs.hosts.inject import InjectAnswer
+from rekal.cli.verbs.hosts.resume import ResumeAnswer
 from rekal.cli.verbs.init import InitAnswer
 from rekal.cli.verbs.log import LogAnswer
 from rekal.cli.verbs.memory.conflicts import ConflictsAnswer
@@ -79,6 +82,9 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "receive": ReceivedAnswer,
     "forget": ForgetAnswer,
     "scrub": ScrubReport,
+    "brief": Brief,
+    "resume": ResumeAnswer,
+    "inject": InjectAnswer,
     "config": ConfigAnswer,
     "clean": CleanAnswer,
 }

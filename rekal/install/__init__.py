@@ -14,7 +14,7 @@ import msgspec
 
 from rekal.errors import StoreUnwritable
 from rekal.git import ROOT_FILE, Repo
-from rekal.install import exclude, hooks, lines, skill
+from rekal.install import exclude, hooks, host_hooks, lines, skill
 from rekal.install.hooks import Hook
 from rekal.install.manifest import Journal
 
@@ -95,7 +95,10 @@ def _uninstall(repo: Repo) -> Removed:
     tree = _tree(repo)
     skilled = skill.uninstall_skill(tree, journal) if tree else None
     cleaned = lines.uninstall_lines(tree, journal) if tree else []
+    _, left = host_hooks.turn_off(repo)
+    journal = Journal(repo.root)  # turning off has written its own changes down
     removed, notes = hooks.uninstall_hooks(repo, journal)
+    notes = [*left, *notes]
     _pointer(repo).unlink(missing_ok=True)
     exclude.remove_block(repo, journal)
     journal.prune()

@@ -60,6 +60,16 @@ class Layout(msgspec.Struct, frozen=True):
         return self.directory / "run"
 
     @property
+    def injected(self) -> Path:
+        """A file for each session of an agent, with what the session was given unasked."""
+        return self.run / "injected"
+
+    @property
+    def injection(self) -> Path:
+        """Record of the entries in settings of agents' hosts."""
+        return self.run / "injection.json"
+
+    @property
     def lock(self) -> Path:
         """The writer's lock."""
         return self.run / "lock"

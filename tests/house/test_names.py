@@ -33,8 +33,8 @@ BOUNDS = {
     "one-word public functions, %": 43,
     "public functions used by one module, %": 41,
     "docstrings that open with a clause, %": 22,
-    "files of one stem": 5,
-    "modules named with -ing": 4,
+    "files of one stem": 6,
+    "modules named with -ing": 5,
     "names with a vague word": 30,
 }
 LEAST_COMMENTS = 15  # of 1,000 lines; the aim is 30

@@ -1,0 +1,62 @@
+"""``rekal brief``."""
+
+from __future__ import annotations
+
+import click
+
+from rekal.app.brief import Brief, BriefMemory, BriefSession, make_brief
+from rekal.app.context import here
+from rekal.cli.output import day, emit_json, json_option, one_line, short
+from rekal.errors import FOUND, NOTHING_FOUND
+
+
+@click.command("brief")
+@click.option("-n", "--limit", type=click.IntRange(1, 50), default=3, show_default=True, help="Sessions shown at most.")
+@json_option
+def command(limit: int, as_json: bool) -> int:
+    """Hand over: what the last sessions on this branch did, what was decided, what is open.
+
+    A branch without a session yet shows those of all branches.
+    """
+    app = here()
+    app.require_store()
+    brief = make_brief(app, sessions=limit)
+    if as_json:
+        emit_json(brief)
+    else:
+        print_brief(brief)
+    return FOUND if brief.did or brief.decided else NOTHING_FOUND
+
+
+def print_brief(brief: Brief) -> None:
+    """Print a hand-over as text."""
+    click.echo(f"on {brief.branch or 'a detached HEAD'}")
+    if not brief.did and not brief.decided:
+        click.echo("nothing is known yet")
+    for session in brief.did:
+        _print_session(session)
+    for memory in brief.decided:
+        _print_memory(memory)
+    for sentence in brief.open:
+        click.echo(f"open: {sentence}")
+
+
+def _print_session(one: BriefSession) -> None:
+    who = one.author_name if one.origin == "local" else f"{one.author_name}, teammate"
+    click.echo(
+        f"{day(one.last_at)}  {short(one.session_id)}  {one.agent} for {who}  {one.branch or '-'}  {one.turns} turns"
+    )
+    click.echo(f'  asked: "{one_line(one.asked, 220)}"')
+    if one.came_to:
+        click.echo(f'  came to: "{one_line(one.came_to, 220)}"')
+    for commit in one.commits:
+        click.echo(f"  commit {one_line(commit, 90)}")
+
+
+def _print_memory(one: BriefMemory) -> None:
+    label = "RULED-OUT" if one.type == "dead_end" else "DECIDED"
+    state = "" if one.state == "accepted" else f", {one.state}"
+    click.echo(f"{label} {one.id[:10]} ({one.actor}, {day(one.said_at)}{state}): {one_line(one.text, 220)}")
+    for name, text in (("because", one.because), ("instead", one.instead), ("but", one.grounds)):
+        if text:
+            click.echo(f"  {name}: {one_line(text, 220)}")

@@ -1,0 +1,101 @@
+"""``rekal inject``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from rekal.app.context import here
+from rekal.app.host_events import HostEvent
+from rekal.app.inject_context import context_for, count_given, count_tokens
+from rekal.cli.output import emit_json, json_option
+from rekal.cli.verbs.init import executable
+from rekal.errors import FOUND, NOTHING_FOUND, UsageError
+from rekal.install.host_hooks import HOSTS, hosts_state, turn_off, turn_on
+
+
+class InjectAnswer(msgspec.Struct, frozen=True):
+    """State of injection: ``hosts`` by name are ``on``, ``off`` or ``changed``; ``files`` were written or cleaned now.
+
+    ``sessions`` were given ``tokens`` in all over 30 days, in ``blocks`` by moment. ``text`` is what ``try`` shows.
+    """
+
+    hosts: dict[str, str]
+    files: list[str]
+    notes: list[str]
+    sessions: int
+    tokens: int
+    blocks: dict[str, int]
+    text: str = ""
+
+
+@click.command("inject")
+@click.argument("action", type=click.Choice(["on", "off", "status", "try"]))
+@click.argument("names", nargs=-1, metavar="[HOST | QUESTION]...")
+@json_option
+def command(action: str, names: tuple[str, ...], as_json: bool) -> int:
+    """Let agents have what bears on their work without asking; off until it is turned on.
+
+    At a session's start and after compaction: decisions, ruled-out approaches and the last sessions of this branch.
+    With a prompt: what a strict recall finds, which most often is nothing. Before an edit or a command: what was ruled
+    out there.
+
+    `on` writes entries into the settings of the agents' hosts in this repository, all that are found or those named
+    (claude, codex, copilot, cursor, gemini, kiro, opencode); `off` takes them out byte for byte; `try` shows what a
+    prompt, or without one a session's start, would be given.
+    """
+    app = here()
+    app.require_store()
+    files: list[str] = []
+    notes: list[str] = []
+    text = ""
+    if action == "on":
+        files, notes = turn_on(app.repo, list(names) or _found(app.home, app.repo.root), executable())
+    elif action == "off":
+        files, notes = turn_off(app.repo, names)
+    elif action == "try":
+        moment = "prompt" if names else "start"
+        text = context_for(app, HostEvent("rekal", "rekal", moment, moment, prompt=" ".join(names)))
+    elif names:
+        raise UsageError("status takes no names", "it says how all hosts are")
+    sessions, tokens, blocks = count_given(app)
+    answer = InjectAnswer(hosts_state(app.repo), files, notes, sessions, tokens, blocks, text)
+    if as_json:
+        emit_json(answer)
+    else:
+        _print(answer, action)
+    return FOUND if action != "try" or text else NOTHING_FOUND
+
+
+def _found(home: Path, root: Path) -> list[str]:
+    """Hosts that were used on this machine or in this repository; Claude Code when none was."""
+    places = {
+        "claude": (home / ".claude", root / ".claude"), "codex": (home / ".codex", root / ".codex"),
+        "gemini": (home / ".gemini", root / ".gemini"), "cursor": (home / ".cursor", root / ".cursor"),
+        "copilot": (home / ".copilot",), "kiro": (home / ".kiro", root / ".kiro"),
+        "opencode": (home / ".config/opencode", home / ".local/share/opencode", root / ".opencode"),
+    }  # fmt: skip
+    return [name for name in HOSTS if any(place.is_dir() for place in places[name])] or ["claude"]
+
+
+def _print(answer: InjectAnswer, action: str) -> None:
+    if action == "try":
+        click.echo(answer.text or "nothing", nl=not answer.text)
+        if answer.text:
+            click.echo(f"about {count_tokens(answer.text)} tokens", err=True)
+        return
+    for name in answer.files:
+        click.echo(f"{'written' if action == 'on' else 'cleaned'}: {name}")
+    for note in answer.notes:
+        click.echo(f"rekal: {note}", err=True)
+    for name, state in answer.hosts.items():
+        if action == "status" or state != "off":
+            click.echo(f"{name:9} {state}")
+    if action == "on" and "codex" in answer.hosts and answer.hosts["codex"] == "on":
+        click.echo("Codex runs a new hook once you have allowed it under /hooks")
+    if action == "status":
+        given = ", ".join(f"{count} at {moment}" for moment, count in sorted(answer.blocks.items()))
+        counted = f"{answer.sessions} sessions in 30 days were given about {answer.tokens} tokens"
+        click.echo(f"{counted}: {given}" if given else counted)

@@ -1,0 +1,46 @@
+"""``rekal resume``."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+import msgspec
+
+from rekal.app.brief import make_brief
+from rekal.app.context import here
+from rekal.app.resume import find_resumable
+from rekal.cli.output import emit_json, json_option
+from rekal.cli.verbs.hosts.brief import print_brief
+from rekal.errors import FOUND, NOTHING_FOUND
+
+
+class ResumeAnswer(msgspec.Struct, frozen=True):
+    """The session that was last at work on this branch, and the command that goes on with it; null without one."""
+
+    session_id: str | None
+    agent: str | None
+    command: list[str] | None
+
+
+@click.command("resume")
+@click.option("--agent", help="Only a session of this agent.")
+@json_option
+def command(agent: str | None, as_json: bool) -> int:
+    """Print the command that goes on with this branch's last session of yours, and the hand-over.
+
+    Nothing is started. A session of another machine cannot be resumed; its hand-over still can be read.
+    """
+    app = here()
+    app.require_store()
+    found = find_resumable(app, agent)
+    answer = ResumeAnswer(found.session_id, found.agent, found.command) if found else ResumeAnswer(None, None, None)
+    if as_json:
+        emit_json(answer)
+        return FOUND if found else NOTHING_FOUND
+    if found:
+        click.echo(shlex.join(found.command))
+    else:
+        click.echo("no session of yours on this branch can be resumed", err=True)
+    print_brief(make_brief(app))
+    return FOUND if found else NOTHING_FOUND

@@ -1,0 +1,330 @@
+"""Have agents' hosts call ``rekal hook``: entries in their settings, put in and taken out byte for byte.
+
+`.rekal/run/injection.json` says what was inserted where. A file that somebody edited since loses exactly our text; one
+that its program has written anew loses the entries whose command is ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from rekal import files
+from rekal.errors import Refused, StoreDamaged, UsageError
+from rekal.git import Repo
+from rekal.install import exclude
+from rekal.install.json_text import Insert, add_entries, apply_inserts, is_json, read_json, remove_inserts
+from rekal.install.manifest import Journal
+from rekal.store.layout import Layout
+
+Moment = Literal["start", "prompt", "tool", "compact", "end"]
+MARK = " hook "
+_OURS = re.compile(r" hook (?:start|prompt|tool|compact|end) --host \w+ ")
+SECONDS = 5  # a host's patience; rekal itself stops after a second and a half
+
+_TOOLS = "Edit|Write|MultiEdit|NotebookEdit|Bash"
+
+
+class Host(msgspec.Struct, frozen=True):
+    """One program that runs agents. ``events`` are its names for our moments, ``form`` the shape of its settings.
+
+    ``file`` is relative to the work tree: the one that is a person's own where the host has such a file.
+    """
+
+    name: str
+    file: str
+    form: Literal["claude", "gemini", "cursor", "copilot", "kiro", "opencode"]
+    events: Mapping[Moment, str]
+
+
+_CLAUDE_EVENTS: Mapping[Moment, str] = {
+    "start": "SessionStart", "prompt": "UserPromptSubmit", "tool": "PreToolUse", "compact": "PreCompact",
+    "end": "SessionEnd",
+}  # fmt: skip
+
+HOSTS: Mapping[str, Host] = {
+    host.name: host
+    for host in (
+        Host("claude", ".claude/settings.local.json", "claude", _CLAUDE_EVENTS),
+        Host("codex", ".codex/hooks.json", "claude", _CLAUDE_EVENTS),
+        # Gemini takes no text before a tool runs.
+        Host(
+            "gemini", ".gemini/settings.json", "gemini",
+            {"start": "SessionStart", "prompt": "BeforeAgent", "compact": "PreCompress", "end": "SessionEnd"},
+        ),
+        Host(
+            "cursor", ".cursor/hooks.json", "cursor",
+            {"start": "sessionStart", "prompt": "beforeSubmitPrompt", "tool": "preToolUse", "compact": "preCompact",
+             "end": "sessionEnd"},
+        ),
+        # Copilot refuses a tool call whose hook fails in any way: none is put there.
+        Host(
+            "copilot", ".github/hooks/rekal.json", "copilot",
+            {"start": "sessionStart", "prompt": "userPromptSubmitted", "compact": "preCompact", "end": "sessionEnd"},
+        ),
+        Host(
+            "kiro", ".kiro/hooks/rekal.json", "kiro",
+            {"start": "SessionStart", "prompt": "UserPromptSubmit", "compact": "PreCompact", "end": "Stop"},
+        ),
+        Host("opencode", ".opencode/plugins/rekal.js", "opencode", {}),
+    )
+}  # fmt: skip
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """What was done to one host's file. ``before`` and ``after`` are SHA-256 of its bytes; ``created``: there was none.
+    ``folders`` were made on the way, outermost first.
+    """
+
+    host: str
+    file: str
+    created: bool
+    inserts: tuple[Insert, ...] = ()
+    before: str = ""
+    after: str = ""
+
+
+class Injection(msgspec.Struct, frozen=True):
+    """The record of all hosts."""
+
+    version: int = 1
+    hosts: tuple[Touched, ...] = ()
+
+
+def hook_command(executable: Path, host: str, moment: str) -> str:
+    """The line that a host runs. It never changes: Codex asks again for the consent of one that does.
+
+    Without rekal, and whatever rekal says, it succeeds: some hosts drop a prompt whose hook fails.
+    """
+    return f"{shlex.quote(str(executable))}{MARK}{moment} --host {host} 2>/dev/null || exit 0"
+
+
+def entries_for(host: Host, executable: Path) -> dict[str, Any]:
+    """The entries of a host's ``hooks``, by its events. Of Kiro: the one list ``hooks``."""
+    commands = {moment: hook_command(executable, host.name, moment) for moment in host.events}
+    if host.form == "cursor":
+        return {host.events[m]: [{"command": c, "timeout": SECONDS}] for m, c in commands.items()}
+    if host.form == "copilot":
+        return {host.events[m]: [{"type": "command", "bash": c, "timeoutSec": SECONDS}] for m, c in commands.items()}
+    if host.form == "kiro":
+        return {
+            "hooks": [
+                {"name": f"rekal {m}", "trigger": host.events[m], "action": {"type": "command", "command": c},
+                 "timeout": SECONDS, "enabled": True}
+                for m, c in commands.items()
+            ]
+        }  # fmt: skip
+    scale = 1000 if host.form == "gemini" else 1
+    out: dict[str, Any] = {}
+    for moment, command in commands.items():
+        handler: dict[str, Any] = {"type": "command", "command": command, "timeout": SECONDS * scale}
+        if host.form == "gemini":
+            handler = {"name": "rekal", **handler}
+        group: dict[str, Any] = {"hooks": [handler]}
+        out[host.events[moment]] = [{"matcher": _TOOLS, **group} if moment == "tool" else group]
+    return out
+
+
+def turn_on(repo: Repo, names: Sequence[str], executable: Path) -> tuple[list[str], list[str]]:
+    """Write the entries of the hosts ``names``. Returns the files that hold them, and sentences on those that do not.
+
+    A host that is on already is written anew only when its entries have changed. UsageError for an unknown host.
+    """
+    for name in names:
+        if name not in HOSTS:
+            raise UsageError(f"{name} is no host that rekal knows", f"known are {', '.join(sorted(HOSTS))}")
+    done, notes = [], []
+    for name in names:
+        try:
+            done.append(_turn_on(repo, HOSTS[name], executable))
+        except Refused as error:
+            notes.append(f"{HOSTS[name].file}: {error}")
+        except OSError as error:
+            notes.append(f"{HOSTS[name].file} cannot be written ({error.strerror})")
+    return done, notes
+
+
+def _turn_on(repo: Repo, host: Host, executable: Path) -> str:
+    turn_off(repo, [host.name])
+    path = repo.root / host.file
+    if path.is_symlink() and not path.resolve().is_relative_to(repo.root.resolve()):
+        raise Refused("it is a link to something outside the repository", "it was left alone")
+    raw = files.read_or_empty(path)
+    created = not files.name_is_taken(path)
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Refused("it is UTF-16", "it was left alone")
+    try:
+        before = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("it is not UTF-8", "it was left alone") from None
+    text, inserts = _with_hooks(host, before, executable, created=created)
+    journal = Journal(repo.root)
+    data = text.encode()
+    touched = Touched(host.name, host.file, created, tuple(inserts), _hash(raw), _hash(data))
+    # Written down first: whatever is interrupted can be undone.
+    _save(repo, (*(one for one in read_injection(repo).hosts if one.host != host.name), touched))
+    if created:
+        exclude.add_patterns(repo, journal, exclude.exact_pattern(host.file))
+        journal.creates(path)
+    files.write_through_link(path, data)
+    return host.file
+
+
+def _with_hooks(host: Host, before: str, executable: Path, *, created: bool) -> tuple[str, list[Insert]]:
+    if host.form == "opencode":
+        if not created:
+            raise Refused("it is there already and is not rekal's", "remove it first")
+        return opencode_plugin(executable), []
+    entries = entries_for(host, executable)
+    if created or not before.strip():
+        heads: dict[str, dict[str, Any]] = {
+            "cursor": {"version": 1}, "copilot": {"version": 1}, "kiro": {"version": "v1"},
+        }  # fmt: skip
+        head = heads.get(host.form, {})
+        body = entries if host.form == "kiro" else {"hooks": entries}
+        text = json.dumps(head | body, indent=2) + "\n"
+        return (text, []) if created else (before + text, [Insert(len(before), text)])
+    text, inserts = before.removeprefix("\ufeff"), []
+    if host.form == "kiro":
+        inserts = add_entries(text, ["hooks"], entries["hooks"])
+        return _bom(before) + apply_inserts(text, inserts), inserts
+    held = read_json(text)
+    if not isinstance(held, dict) or "hooks" not in held:
+        inserts = add_entries(text, ["hooks"], entries)
+        return _bom(before) + apply_inserts(text, inserts), inserts
+    for event, items in entries.items():
+        one = add_entries(text, ["hooks", event], items)
+        text, inserts = apply_inserts(text, one), [*inserts, *one]
+    return _bom(before) + text, inserts
+
+
+def _bom(text: str) -> str:
+    return "\ufeff" if text.startswith("\ufeff") else ""
+
+
+def opencode_plugin(executable: Path) -> str:
+    """The plugin file: OpenCode has no shell hooks."""
+    template = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
+    return template.replace('"@REKAL@"', json.dumps(str(executable)))
+
+
+def turn_off(repo: Repo, names: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Take the entries of these hosts, or of all, out again. Returns the files changed, and notes on what was left."""
+    record = read_injection(repo)
+    done, notes = [], []
+    journal = Journal(repo.root)
+    for one in record.hosts:
+        if names and one.host not in names:
+            continue
+        note = _take_out(repo, one, journal)
+        if note:
+            notes.append(note)
+        else:
+            done.append(one.file)
+            _save(repo, tuple(other for other in read_injection(repo).hosts if other.host != one.host))
+    journal.prune()
+    return done, notes
+
+
+def _take_out(repo: Repo, one: Touched, journal: Journal) -> str:
+    path = repo.root / one.file
+    files.remove_unfinished(path)
+    raw = files.read_or_empty(path)
+    pattern = exclude.exact_pattern(one.file)
+    if one.created and (not files.name_is_taken(path) or _hash(raw) == one.after):
+        path.unlink(missing_ok=True)
+        journal.forget(path)
+        exclude.drop_pattern(repo, journal, pattern)
+        return ""
+    text = raw.decode("utf-8", "surrogateescape")
+    after = remove_inserts(text, one.inserts) if one.inserts else None
+    if after is None and MARK in text:
+        after = _without_ours(text)
+        if after is None:
+            return f"{one.file} has rekal's entries and is no JSON any more; take them out by hand"
+    if after is not None and after != text:
+        files.write_through_link(path, after.encode("utf-8", "surrogateescape"))
+    if one.created:  # somebody wrote into it: it is theirs now
+        journal.forget(path)
+        exclude.drop_pattern(repo, journal, pattern)
+    return ""
+
+
+def _without_ours(text: str) -> str | None:
+    """The JSON of ``text`` written anew without entries that run ``rekal hook``; None when it is none."""
+    try:
+        value = _pruned(read_json(text))
+    except Refused:
+        return None
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _pruned(value: Any) -> Any:
+    if isinstance(value, list):
+        kept = [(item, _pruned(item)) for item in value if not _is_ours(item)]
+        # A group of handlers that held ours alone goes with them.
+        return [new for old, new in kept if not (isinstance(old, dict) and old.get("hooks") and not new.get("hooks"))]
+    if isinstance(value, dict):
+        pruned = {name: _pruned(item) for name, item in value.items()}
+        return {name: item for name, item in pruned.items() if not (item == [] and value[name] != [])}
+    return value
+
+
+def _is_ours(item: Any) -> bool:
+    if not isinstance(item, dict):
+        return False
+    action = item.get("action")
+    commands = [item.get("command"), item.get("bash"), action.get("command") if isinstance(action, dict) else None]
+    return any(isinstance(command, str) and _OURS.search(command) for command in commands)
+
+
+def hosts_state(repo: Repo) -> dict[str, str]:
+    """How each host stands: ``on``, ``off``, or ``changed`` when its file no longer holds all that was put in."""
+    record = {one.host: one for one in read_injection(repo).hosts}
+    out = {}
+    for name in HOSTS:
+        one = record.get(name)
+        if one is None:
+            out[name] = "off"
+            continue
+        text = files.read_or_empty(repo.root / one.file).decode("utf-8", "replace")
+        whole = MARK in text or (HOSTS[name].form == "opencode" and "rekal" in text)
+        held = all(insert.text in text for insert in one.inserts) and (is_json(text) or not text.startswith("{"))
+        out[name] = "on" if whole and held else "changed"
+    return out
+
+
+def read_injection(repo: Repo) -> Injection:
+    """What is on in this clone. StoreDamaged for a record that cannot be read."""
+    data = files.read_or_empty(_record(repo))
+    if not data:
+        return Injection()
+    try:
+        return msgspec.json.decode(data, type=Injection)
+    except msgspec.DecodeError:
+        raise StoreDamaged(f"{_record(repo)} is not readable", "remove it, then run `rekal inject on` again") from None
+
+
+def _record(repo: Repo) -> Path:
+    return Layout(repo.store_dir).injection
+
+
+def _save(repo: Repo, hosts: tuple[Touched, ...]) -> None:
+    path = _record(repo)
+    if not path.parent.is_dir():
+        return
+    if hosts:
+        files.write_through_link(path, msgspec.json.encode(Injection(hosts=hosts)))
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
