@@ -27,7 +27,7 @@ import msgspec
 from benchmarks.fixture_home import lay_out
 from rekal.app.context import App
 from rekal.capture import parallel
-from rekal.capture.capture import Captured, capture
+from rekal.capture.capture import Captured, capture_commits
 from rekal.git import find_repo
 from rekal.store.ledger import open_ledger
 
@@ -92,7 +92,7 @@ def captured(root: Path, home: Path, *, profile: bool) -> tuple[Captured, Took]:
     if profile:
         parallel.MOST = 1
         profiler.enable()
-    done = capture(app.layout, app.repo, app.job(), since=datetime(1980, 1, 1, tzinfo=UTC))
+    done = capture_commits(app.layout, app.repo, app.job(), since=datetime(1980, 1, 1, tzinfo=UTC))
     profiler.disable()
     took = since(begun)
     if profile:

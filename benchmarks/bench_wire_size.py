@@ -19,7 +19,7 @@ import zstandard
 from rekal import ids
 from rekal.agents.base import Source, Where
 from rekal.agents.claude.adapter import ADAPTER
-from rekal.capture.repository import localise
+from rekal.capture.repository import localise_paths
 from rekal.config import Exclude
 from rekal.errors import SourceError
 from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRange
@@ -50,7 +50,7 @@ def sessions(directory: Path) -> Iterator[tuple[int, Session]]:
             continue
         for transcript in parsed.transcripts:
             roots = [Path(cwd) for cwd in transcript.cwds[:1]]
-            local = localise(transcript, roots, Exclude()) if roots else transcript
+            local = localise_paths(transcript, roots, Exclude()) if roots else transcript
             yield size, scrub_session(scrubber, local, AUTHOR)
             size = 0
 

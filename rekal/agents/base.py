@@ -18,7 +18,7 @@ from rekal.model import Transcript
 
 
 class Where(msgspec.Struct, frozen=True):
-    """Where to look. ``roots`` are the repository's work trees, main one first, absolute and resolved.
+    """The places to look in. ``roots`` are the repository's work trees, main one first, absolute and resolved.
 
     ``env`` is the part of the environment that adapters may read; only the command line reads the real one.
     """
@@ -45,14 +45,14 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Resume(msgspec.Struct, frozen=True):
-    """Where the last reading of an append-only file stopped; ``prefix_hash`` tells whether it is still that file."""
+    """The end of the last reading of an append-only file; ``prefix_hash`` tells whether it is still that file."""
 
     offset: int
     prefix_hash: str
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """What one reading gave.
+    """The outcome of one reading.
 
     ``offset`` is the first byte not consumed (0 for sources that are read whole); reading again from there loses
     nothing, and what it repeats is known by its ids. ``skipped_bytes`` could not be understood as a record.
@@ -68,7 +68,7 @@ class Parsed(msgspec.Struct, frozen=True):
     restarted: bool = False
 
 
-def refused(path: Path, error: OSError) -> SourceBusy:
+def refuse_source(path: Path, error: OSError) -> SourceBusy:
     """The one sentence for a file that the system does not let us read."""
     return SourceBusy(f"{path} cannot be read ({error.strerror})")
 
@@ -89,5 +89,17 @@ class Adapter(Protocol):
         ...
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the first bytes of a file (up to 64 KiB) look like this agent's transcripts."""
+        """True if the first bytes of a file (up to 64 KiB) look like this agent's transcripts."""
         ...
+
+
+def __getattr__(name: str) -> object:
+    """Return :func:`refuse_source` for its name in 0.1.0, which docs/adapters.md gave."""
+    if name == "refused":
+        import warnings
+
+        warnings.warn(
+            "rekal.agents.base.refused is now rekal.agents.api.refuse_source", DeprecationWarning, stacklevel=2
+        )
+        return refuse_source
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

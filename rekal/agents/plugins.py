@@ -46,7 +46,7 @@ class Foreign:
             raise SourceError(f"the adapter for {self.name} failed on {source.key} ({_said(error)})") from error
 
     def sniff(self, head: bytes) -> bool:
-        """What the adapter says of ``head``; one that fails claims nothing."""
+        """The adapter's judgement of ``head``; one that fails claims nothing."""
         try:
             return bool(self._loaded().sniff(head))
         except Exception:  # noqa: BLE001 - its discover says what is wrong

@@ -31,12 +31,12 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def names() -> list[str]:
+def agent_names() -> list[str]:
     """All agents known, in order."""
     return sorted({*BUILT_IN, *(point.name for point in _added())})
 
 
-def load(wanted: Collection[str] = ()) -> list[Adapter]:
+def load_adapters(wanted: Collection[str] = ()) -> list[Adapter]:
     """The adapters of the agents named, or of all. Raises :class:`ConfigError` for a name that nobody provides."""
     known: dict[str, list[Adapter] | None] = dict.fromkeys(BUILT_IN)
     for point in _added():
@@ -54,7 +54,7 @@ def _built_in(name: str) -> list[Adapter]:
 
 
 def _added() -> list[EntryPoint]:
-    """What other distributions add."""
+    """Adapters that other distributions add."""
     if not any(_names_us(Path(place)) for place in dict.fromkeys(sys.path)):
         return []
     from importlib.metadata import entry_points
@@ -63,7 +63,7 @@ def _added() -> list[EntryPoint]:
 
 
 def _names_us(place: Path) -> bool:
-    """Whether a distribution there may add something.
+    """True if a distribution there may add something.
 
     ``importlib.metadata`` tells this, too, in 26 ms of every capture; to look for one word in the same files takes 2.
     """

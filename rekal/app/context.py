@@ -86,8 +86,8 @@ class App(msgspec.Struct, frozen=True, dict=True):
 
         chosen = self.config.capture
         return read_sources.Job(
-            where=read_sources.where_for(self.home, self.repo.worktrees(), self.env, config.platform_name()),
-            adapters=registry.load(chosen.agents),
+            where=read_sources.search_places(self.home, self.repo.worktrees(), self.env, config.platform_name()),
+            adapters=registry.load_adapters(chosen.agents),
             make_scrubber=lambda: self.scrubber,
             author=self.repo.author(),
             exclude=chosen.exclude,

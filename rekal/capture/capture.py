@@ -17,9 +17,9 @@ from typing import Literal
 import msgspec
 
 from rekal.agents.base import Adapter, Source
-from rekal.capture import copied_commits, parallel, read_sources
+from rekal.capture import copied_commits, link, parallel, read_sources
 from rekal.capture.commit_facts import read_facts
-from rekal.capture.link import CommitFacts, Linked, link
+from rekal.capture.link import CommitFacts, Linked
 from rekal.capture.rewrites import carry_over
 from rekal.capture.whole_files import History, only_new_lines
 from rekal.errors import GitError, StoreDamaged
@@ -35,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 
 class Captured(msgspec.Struct, frozen=True):
-    """What one capture did."""
+    """The outcome of one capture."""
 
     sessions: int = 0
     turns: int = 0
@@ -47,12 +47,12 @@ class Captured(msgspec.Struct, frozen=True):
 
     @property
     def checkpoints(self) -> int:
-        """How many commits got a checkpoint."""
+        """Number of commits that got a checkpoint."""
         return sum(1 for one in self.linked if one.checkpoint) + len(self.carried)
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What is to be written besides sessions."""
+    """Records to be written besides sessions."""
 
     commits: tuple[CommitFacts, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
@@ -60,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True):
     backfill: bool = False
 
 
-def capture(
+def capture_commits(
     layout: Layout,
     repo: Repo,
     job: read_sources.Job,
@@ -78,9 +78,9 @@ def capture(
         warnings: list[str] = []
         head = repo.head() if link_head else None
         known = _known(layout, head, job.author.email, warnings)
-        todo = read_sources.changed(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
+        todo = read_sources.find_changed_sources(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
         if since is not None:
-            todo = read_sources.since(todo, since)
+            todo = read_sources.changed_since(todo, since)
         spooled = spool.read_events(layout.spool)
         if spooled.broken:
             warnings.append(f"{spooled.broken} unreadable events were moved to {layout.spool / 'broken'}")
@@ -92,13 +92,13 @@ def capture(
         if todo or plan != Plan():
             captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
         if _moved(spooled.events):
-            copied_commits.looked(repo, layout.run)
+            copied_commits.note_examined(repo, layout.run)
         spool.remove_events(spooled.files)
         return captured
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """What the store knows already: sources by key, and how HEAD stands there."""
+    """The store's knowledge before a capture: sources by key, and how HEAD stands there."""
 
     sources: Mapping[str, source_state.SourceState] = msgspec.field(default_factory=dict)
     head: Literal["new", "uncovered", "linked"] = "new"
@@ -160,7 +160,7 @@ def _with_copies(layout: Layout, repo: Repo, events: Sequence[spool.Event], plan
     try:
         fresh = [sha for sha in copied_commits.fresh_commits(repo, layout.run, announced) if sha not in renamed]
         with open_ledger(layout.data, read_only=True) as ledger:
-            found = copied_commits.find_copies(ledger.con, repo, fresh, coming)
+            found = copied_commits.find_copied_commits(ledger.con, repo, fresh, coming)
     except GitError as error:
         warnings.append(f"commits were not compared with older ones: {error.message}")
         return plan
@@ -179,7 +179,7 @@ def _write(
 ) -> Captured:
     total = Captured()
     done = 0
-    groups = list(read_sources.batches(todo)) or [[]]
+    groups = list(read_sources.batch_sources(todo)) or [[]]
     with closing(_readings(repo, job, todo, known, ahead_of_writing=plan.backfill)) as coming:
         for number, batch in enumerate(groups, start=1):
             readings = []
@@ -203,13 +203,13 @@ def _readings(
     known: Mapping[str, source_state.SourceState],
     *,
     ahead_of_writing: bool,
-) -> Generator[read_sources.Reading, None, None]:
-    """What ``todo`` reads, in its order."""
+) -> Generator[read_sources.SourceReading, None, None]:
+    """Readings of ``todo``, in its order."""
     history = History(repo)
 
-    def read(place: int) -> read_sources.Reading:
+    def read(place: int) -> read_sources.SourceReading:
         adapter, source = todo[place]
-        reading = read_sources.read(job, adapter, source, known.get(source.key))
+        reading = read_sources.read_source(job, adapter, source, known.get(source.key))
         fresh = tuple(only_new_lines(session, history) for session in reading.sessions)
         return msgspec.structs.replace(reading, sessions=fresh)
 
@@ -218,10 +218,10 @@ def _readings(
     # A part of a database says nothing of its bytes, and its connection may not be shared.
     sizes = [None if source.key != str(source.path) else source.size for _, source in todo]
     # The scrubber may be the first to need the store's salt, which must be drawn once.
-    return parallel.in_order(read, sizes, prepare=lambda: job.scrubber)
+    return parallel.read_in_order(read, sizes, prepare=lambda: job.scrubber)
 
 
-def _append(ledger: Ledger, readings: Sequence[read_sources.Reading], total: Captured) -> Captured:
+def _append(ledger: Ledger, readings: Sequence[read_sources.SourceReading], total: Captured) -> Captured:
     sessions, turns, calls = total.sessions, total.turns, total.calls
     for appended in ledger.append_all([session for reading in readings for session in reading.sessions]):
         sessions += bool(appended.turns or appended.calls)
@@ -241,18 +241,18 @@ def _finish(ledger: Ledger, repo: Repo, job: read_sources.Job, plan: Plan, total
     renamed = {rewrite.new_sha for rewrite in plan.rewrites}
     # An amended commit has its sessions carried over; linked afresh it would count as one without.
     others = [facts for facts in plan.commits if facts.commit.sha not in renamed]
-    linked = link(ledger, others, email, backfill=plan.backfill)
+    linked = link.link_commit(ledger, others, email, backfill=plan.backfill)
     carried = carry_over(ledger, plan.rewrites, lambda sha: read_facts(repo, job, [sha]).get(sha))
     # What a commit without a session became may have one of its own.
     again = [facts for facts in plan.commits if facts.commit.sha in renamed]
     stored = ledger.checkpoints_among([checkpoint_id(facts.commit.sha, email) for facts in again])
     rest = [facts for facts in again if checkpoint_id(facts.commit.sha, email) not in stored]
-    linked += link(ledger, rest, email, backfill=plan.backfill)
+    linked += link.link_commit(ledger, rest, email, backfill=plan.backfill)
     return msgspec.structs.replace(total, linked=tuple(linked), carried=tuple(carried))
 
 
 def wait_for_rebase(repo: Repo, pause: Callable[[float], None], limit: float = 30.0) -> bool:
-    """Whether no rebase is under way. git runs post-rewrite before it removes the rebase's state, so look for a while.
+    """True if no rebase is under way. git runs post-rewrite before it removes the rebase's state, so look for a while.
 
     False leaves everything in the spool for the worker that the rebase's end starts.
     """

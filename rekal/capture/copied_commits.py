@@ -54,7 +54,7 @@ def _seen(run: Path) -> str | None:
         return None
 
 
-def looked(repo: Repo, run: Path) -> None:
+def note_examined(repo: Repo, run: Path) -> None:
     """Remember up to where HEAD was examined."""
     if head := repo.head():
         part = run / f".{_SEEN}"
@@ -62,9 +62,13 @@ def looked(repo: Repo, run: Path) -> None:
         part.replace(run / _SEEN)
 
 
-def find_copies(con: Connection, repo: Repo, fresh: Sequence[str], coming: Sequence[Change] = ()) -> list[Rewrite]:
-    """What the commits in ``fresh`` are copies of: of commits with a checkpoint, or of those in ``coming``, which are
-    about to get one (oldest first). Raises :class:`rekal.errors.GitError`.
+def find_copied_commits(
+    con: Connection, repo: Repo, fresh: Sequence[str], coming: Sequence[Change] = ()
+) -> list[Rewrite]:
+    """Find the originals of the commits in ``fresh``.
+
+    They are among commits with a checkpoint, or among those in ``coming``, which are about to get one (oldest first).
+    Raises :class:`rekal.errors.GitError`.
     """
     unknown = _without_checkpoint(con, fresh)
     patches = compute_patch_ids(repo, unknown) if unknown else {}
@@ -101,7 +105,7 @@ def _same_as_coming(coming: Sequence[Change], patches: Mapping[str, str]) -> lis
 
 
 def _squashed(con: Connection, repo: Repo, sha: str, patch: str) -> list[Rewrite]:
-    """What was squashed into ``sha``: all commits between the merge base and the point whose change it is."""
+    """Find the commits squashed into ``sha``: all between the merge base and the point whose change it is."""
     changed = split_at_nul(repo.run_raw("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", sha))
     for point in _points(con, repo, sha, changed):
         branch = read_branch_patch(repo, point, f"{sha}^")
@@ -112,8 +116,10 @@ def _squashed(con: Connection, repo: Repo, sha: str, patch: str) -> list[Rewrite
 
 
 def _points(con: Connection, repo: Repo, sha: str, changed: Sequence[str]) -> list[str]:
-    """Where a branch squashed into ``sha`` may have ended: commits with sessions that change only files it changes
-    (what they deleted may have come and gone), and the tips of branches that hold one.
+    """Places where a branch squashed into ``sha`` may have ended.
+
+    They are commits with sessions that change only files it changes (what they deleted may have come and gone), and the
+    tips of branches that hold one.
     """
     rows = con.execute(
         """SELECT c.git_sha FROM checkpoints c JOIN files_touched f ON f.checkpoint_id = c.id
@@ -126,7 +132,7 @@ def _points(con: Connection, repo: Repo, sha: str, changed: Sequence[str]) -> li
 
 
 def _beside(repo: Repo, olds: Sequence[str], sha: str) -> list[str]:
-    """Those of the commits that are still there and not part of the history of ``sha``."""
+    """Keep the commits that are still there and not part of the history of ``sha``."""
     if not olds:
         return []
     present = find_present_commits(repo, olds)

@@ -48,14 +48,16 @@ class CommitFacts(msgspec.Struct, frozen=True):
 
 
 class Linked(msgspec.Struct, frozen=True):
-    """What came of one commit: its checkpoint, or why it has none."""
+    """The outcome of one commit: its checkpoint, or why it has none."""
 
     sha: str
     checkpoint: Checkpoint | None
     reason: str = ""
 
 
-def link(ledger: Ledger, commits: Sequence[CommitFacts], author_email: str, *, backfill: bool = False) -> list[Linked]:
+def link_commit(
+    ledger: Ledger, commits: Sequence[CommitFacts], author_email: str, *, backfill: bool = False
+) -> list[Linked]:
     """Link commits, in their order, to the sessions that made them and store the checkpoints. Inside a transaction.
 
     Only checkpoints of earlier commits count, so linking again what is linked finds the same. What came of them that
@@ -123,7 +125,7 @@ def _paths(facts: CommitFacts) -> list[str]:
 
 
 def _this(facts: CommitFacts) -> dict[str, object]:
-    """Which commit the checkpoints of ``_EARLIER`` are earlier than."""
+    """Parameters that name the commit which the checkpoints of ``_EARLIER`` precede."""
     return {"sha": facts.commit.sha, "committed": without_zone(facts.commit.committed_at)}
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from rekal.capture.read_sources import Reading
+from rekal.capture.read_sources import SourceReading
 
-Read = Callable[[int], Reading]
+Read = Callable[[int], SourceReading]
 
 LEAST = 4 << 20
 """Bytes to read for which starting processes pays."""
@@ -34,7 +34,9 @@ _THREADS = Path("/proc/self/task")
 _OPEN_FILES = Path("/proc/self/fd")
 
 
-def in_order(read: Read, sizes: Sequence[int | None], prepare: Callable[[], object]) -> Generator[Reading, None, None]:
+def read_in_order(
+    read: Read, sizes: Sequence[int | None], prepare: Callable[[], object]
+) -> Generator[SourceReading, None, None]:
     """``read(0)``, ``read(1)``… one for each of ``sizes``: bytes to read, or None where only this process may.
 
     ``prepare`` is called before a process is started, for what all of them are to share.
@@ -59,7 +61,7 @@ def _processors() -> int:
 
 
 def _may_fork() -> bool:
-    """Whether this process has but one thread: a fork lacks the others and keeps the locks they held.
+    """True if this process has but one thread: a fork lacks the others and keeps the locks they held.
 
     Only Linux tells, and on others the system's own libraries may not be forked.
     """
@@ -93,7 +95,7 @@ class _Child:
         except BrokenPipeError:
             return  # it died, as taking from it will find
 
-    def take(self) -> tuple[int, Reading] | None:
+    def take(self) -> tuple[int, SourceReading] | None:
         """The next it read and its place, once there is one; None when it died."""
         try:
             place, reading = self.pipe.recv()
@@ -134,13 +136,13 @@ class _Children:
 
     def __init__(self, read: Read, places: Iterable[int], count: int) -> None:
         self._waiting = deque(places)
-        self._early: dict[int, Reading] = {}
+        self._early: dict[int, SourceReading] = {}
         self._alive = list(_started(read, count))
         for child in self._alive * _IN_HAND:
             self._feed(child)
 
-    def taken(self, place: int) -> Reading | None:
-        """What was read at ``place``, waiting for it; None when no child read it or will."""
+    def taken(self, place: int) -> SourceReading | None:
+        """Take the reading of ``place``, waiting for it; None when no child read it or will."""
         while place not in self._early and any(place in child.given for child in self._alive):
             self._receive()
         if place in self._waiting:

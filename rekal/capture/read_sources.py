@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rekal.agents.base import Adapter, Parsed, Resume, Source, Where
-from rekal.capture.repository import belongs_here, excluded, localise
+from rekal.capture import repository
 from rekal.config import Exclude
 from rekal.errors import SourceBusy, SourceError
 from rekal.model import Author, Session, Transcript
@@ -50,7 +50,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
         return self.make_scrubber()
 
 
-class Reading(msgspec.Struct, frozen=True):
+class SourceReading(msgspec.Struct, frozen=True):
     """One source read: the sessions for the store and where to go on next time.
 
     Without a ``state`` nothing is to be remembered: the source is tried again by the next capture.
@@ -61,7 +61,7 @@ class Reading(msgspec.Struct, frozen=True):
     warning: str | None = None
 
 
-def changed(job: Job, known: Mapping[str, tuple[int, int]]) -> list[tuple[Adapter, Source]]:
+def find_changed_sources(job: Job, known: Mapping[str, tuple[int, int]]) -> list[tuple[Adapter, Source]]:
     """Sources whose revision is not the known one, oldest first: an original comes before its copies."""
     found = [
         (adapter, source)
@@ -72,13 +72,13 @@ def changed(job: Job, known: Mapping[str, tuple[int, int]]) -> list[tuple[Adapte
     return sorted(found, key=lambda pair: (pair[1].mtime_ns, pair[1].key))
 
 
-def since(sources: Sequence[tuple[Adapter, Source]], when: datetime) -> list[tuple[Adapter, Source]]:
-    """Those of the sources that changed after ``when``. A database has no time of its own and is always included."""
+def changed_since(sources: Sequence[tuple[Adapter, Source]], when: datetime) -> list[tuple[Adapter, Source]]:
+    """Keep the sources that changed after ``when``. A database has no time of its own and is always included."""
     limit = int(when.timestamp() * 1e9)
     return [(a, s) for a, s in sources if "#" in s.key or s.mtime_ns >= limit]
 
 
-def batches(sources: Sequence[tuple[Adapter, Source]]) -> Iterator[list[tuple[Adapter, Source]]]:
+def batch_sources(sources: Sequence[tuple[Adapter, Source]]) -> Iterator[list[tuple[Adapter, Source]]]:
     """Cut the work into transactions of about :data:`BATCH_BYTES` of transcript."""
     batch: list[tuple[Adapter, Source]] = []
     size = 0
@@ -98,7 +98,7 @@ def _refuse_special(path: Path) -> None:
         raise SourceError(f"{path} is neither a file nor a directory")
 
 
-def read(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> Reading:
+def read_source(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> SourceReading:
     """Read one source. A source that cannot be read is a warning and is not tried again until it changes."""
     try:
         _refuse_special(source.path)
@@ -106,17 +106,17 @@ def read(job: Job, adapter: Adapter, source: Source, state: SourceState | None) 
     except SourceError as error:
         said = job.scrubber.text(str(error))
         failed = SourceState(source.key, source.agent, source.size, source.mtime_ns, error=said)
-        return Reading(None if isinstance(error, SourceBusy) else failed, warning=f"{source.agent}: {said}")
+        return SourceReading(None if isinstance(error, SourceBusy) else failed, warning=f"{source.agent}: {said}")
     source = msgspec.structs.replace(source, agent=agent)
     known = state is not None and state.belongs and state.session_id is not None
-    mine = [t for t in parsed.transcripts if known or belongs_here(t, job.where.roots)]
-    kept = [t for t in mine if not excluded(t, job.where.roots, job.exclude)]
+    mine = [t for t in parsed.transcripts if known or repository.belongs_here(t, job.where.roots)]
+    kept = [t for t in mine if not repository.is_excluded(t, job.where.roots, job.exclude)]
     sessions = tuple(_scrubbed(job, t) for t in kept)
-    return Reading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
+    return SourceReading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
 
 
 def _parse(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> tuple[str, Parsed]:
-    """What the source says, and the agent whose adapter could tell. Raises what its own adapter raised."""
+    """Return a source's transcripts and the agent whose adapter could tell. Raises what its own adapter raised."""
     failure: SourceError | None = None
     for reader in _readers(job, adapter, source):
         resumable = state and state.belongs and state.prefix_hash and state.agent == reader.name
@@ -130,7 +130,7 @@ def _parse(job: Job, adapter: Adapter, source: Source, state: SourceState | None
 
 
 def _readers(job: Job, adapter: Adapter, source: Source) -> Iterator[Adapter]:
-    """Who may read a source, in order: whom it was found by, unless its beginning is another agent's.
+    """Adapters that may read a source, in order: the one that found it, unless its beginning is another agent's.
 
     One file looks much like another by its name; what is in it decides. A part of a database is what it was listed as.
     """
@@ -156,7 +156,7 @@ def _head(path: Path) -> bytes:
 def _scrubbed(job: Job, transcript: Transcript) -> Session:
     from rekal.scrub import scrub_session  # loaded only when there is something to scrub, see Job
 
-    return scrub_session(job.scrubber, localise(transcript, job.where.roots, job.exclude), job.author)
+    return scrub_session(job.scrubber, repository.localise_paths(transcript, job.where.roots, job.exclude), job.author)
 
 
 def _state(
@@ -183,6 +183,6 @@ def _state(
     )
 
 
-def where_for(home: Path, roots: Sequence[Path], env: Mapping[str, str], platform: str) -> Where:
-    """Where to look, from what the command line knows."""
+def search_places(home: Path, roots: Sequence[Path], env: Mapping[str, str], platform: str) -> Where:
+    """Places to look in, from the facts that the command line has."""
     return Where(home, tuple(root.resolve() for root in roots), env, platform)

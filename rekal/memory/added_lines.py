@@ -12,21 +12,21 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.check import Finding
 from rekal.memory.matchers import LONGEST_LINE, Matcher, any_match, find_spans
 from rekal.memory.scope import Place, in_scope, path_matches
 from rekal.memory.state import Memory
 
-_HUNK = pattern(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_PROSE = pattern(
+_HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_PROSE = lazy_pattern(
     r"(?i)\.(md|mdx|rst|txt|adoc|org|tex)$|(^|/)(docs?|licenses?)/|(^|/)(license|changelog|notice|authors)[^/]*$"
 )
-_TEST = pattern(
+_TEST = lazy_pattern(
     r"(?i)(^|/)(tests?|specs?|__tests__|testing|testdata|fixtures)/|(^|/)(test_[^/]*|conftest\.py)$"
     r"|[._-](test|tests|spec)\.\w+$|tests?\.(java|kt|cs|swift)$"
 )
-_DERIVED = pattern(
+_DERIVED = lazy_pattern(
     r"(?i)(^|/)(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|uv\.lock|cargo\.lock|go\.sum|gemfile\.lock"
     r"|composer\.lock)$|(^|/)(node_modules|vendor|third_party|dist)/|\.min\.(js|css)$|\.(map|snap)$"
 )
@@ -41,7 +41,7 @@ _LINE_COMMENT = {
     for extension in extensions.split()
 }
 _BLOCK_STYLE = "//"  # languages with these comments have /* ... */ too
-_FORBIDDING = pattern(
+_FORBIDDING = lazy_pattern(
     r"(?i)\b(ban(ned|s)?|forbid\w*|forbidden|disallow\w*|den(y|ied|ylist)|block(ed|list)?|blacklist|restrict(ed)?"
     r"|no-restricted-\w+|not allowed|must not|prohibit\w*|deprecated|unsupported)\b"
 )

@@ -13,47 +13,47 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.matchers import Span
 
 Mute = Literal["question", "removal", "negation", "guard", "document"]
 """Why a mention is no plan to do it."""
 
-_SENTENCE = pattern(r"(?<=[.!?])\s+(?=[A-Z`\"<(])|\n+|(?<=[。])")
-_CLAUSE_START = pattern(r"[.;:!?,]\s|\bso that\b|\bbecause\b|\band then\b|^")
-_CLAUSE_END = pattern(r"[.;!?,](\s|$)|\bso that\b|\bbecause\b")
-_REMOVING = pattern(
+_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+(?=[A-Z`\"<(])|\n+|(?<=[。])")
+_CLAUSE_START = lazy_pattern(r"[.;:!?,]\s|\bso that\b|\bbecause\b|\band then\b|^")
+_CLAUSE_END = lazy_pattern(r"[.;!?,](\s|$)|\bso that\b|\bbecause\b")
+_REMOVING = lazy_pattern(
     r"\b(remov\w*|delet\w*|drop(s|ped|ping)?|rip\w* out|get rid of|uninstall\w*|retir\w*|clean(ing|ed)?[- ]?up"
     r"|strip\w*|replac\w*|migrat\w* (away|off)|swap\w* out|entfern\w*|lösch\w*|ersetz\w*|ban|forbid|reject|disallow"
     r"|revert|phase out|stop using|goes away|go away)\b|(?:削除|廃止)",
     re.IGNORECASE,
 )
 # "replace Y with it": what follows these is what comes instead.
-_COMES_INSTEAD = pattern(r"\b(with|by|for|durch|to)\b[^,;]*$", re.IGNORECASE)
-_ASKING = pattern(
+_COMES_INSTEAD = lazy_pattern(r"\b(with|by|for|durch|to)\b[^,;]*$", re.IGNORECASE)
+_ASKING = lazy_pattern(
     r"\?\s*(\s|$)|^\s*(could|can|what|why|how|which|would|does|do|is|are|should|tell|read|compare|explain|find out"
     r"|look (up|into)|research|investigate|summari[sz]e|list|check whether|warum|wie|was)\b|\b(tell me|i only want"
     r"|i'd like to know|let me know|read up|i want to (know|understand))\b",
     re.IGNORECASE,
 )
-_GUARDING = pattern(
+_GUARDING = lazy_pattern(
     r"\b(lint\w*|assert\w*|sanitizer|semgrep|eslint|clippy|grep(s|ping)? for|pre-commit"
     r"|(test|check|job|rule|CI|script|hook|policy)\b[^.]{0,40}\b(fail\w*|block\w*|reject\w*|den(y|ies)|absent|warn\w*)"
     r"|fails? the build|alert\w* (when|if)|tests? (that|for|which|under))",
     re.IGNORECASE,
 )
-_DOCUMENTING = pattern(
+_DOCUMENTING = lazy_pattern(
     r"\b(comment|documentation|readme|faq|wiki|manual|changelog|runbook|adr|paragraph|mention\w*|quote|write down"
     r"|post-?mortem|(say|saying|explain\w*|section|note|page|docs?)\b[^.]{0,60}\b(why|that|about|of)|docs/\S+)",
     re.IGNORECASE,
 )
-_NEGATING = pattern(
+_NEGATING = lazy_pattern(
     r"\b(instead of|rather than|no longer|not used|isn't|never|avoid\w*|nobody uses|unused|dead|leftover|without|statt"
     r"|kein\w*|keep out)\b",
     re.IGNORECASE,
 )
-_NEGATED_AFTER = pattern(r"^\W*\w*\W*(is|are|was|were) (not|no longer|un)\w*", re.IGNORECASE)
-_UNDOING = pattern(r"\b(don't|doesn't|isn't|not|no|never|without|nobody)\b|ません|ない", re.IGNORECASE)
+_NEGATED_AFTER = lazy_pattern(r"^\W*\w*\W*(is|are|was|were) (not|no longer|un)\w*", re.IGNORECASE)
+_UNDOING = lazy_pattern(r"\b(don't|doesn't|isn't|not|no|never|without|nobody)\b|ません|ない", re.IGNORECASE)
 
 
 class _Part(msgspec.Struct, frozen=True):

@@ -8,14 +8,14 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.scope import path_matches
 from rekal.memory.state import Memories, Memory
 
 CONTRADICTS = "contradicts"
 Why = Literal["link", "subject", "opposite", "ruling", "rejected before", "same"]
 
-_WORD = pattern(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _SAME_WORDS = 0.6  # share of the shorter text's words that the other has, for "near"
 _FEWEST_WORDS = 3
 _GRAMMAR = frozenset(

@@ -12,14 +12,14 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.git import Repo
 from rekal.memory.state import Memory
 
-_NAMED_FILE = pattern(r"[\w.@-]+(?:/[\w.@-]+)+|\b[\w-]+\.[A-Za-z]{1,5}\b")
-_QUOTED = pattern(r"`([^`\n]{3,80})`")
-_SYMBOL = pattern(r"[A-Za-z_]\w{3,}(?:(?:\.|::)\w+)*(?:\(\))?")
-_CAMEL = pattern(r"\b[A-Za-z]+(?:[a-z][A-Z]|_[a-z])\w*\b")
+_NAMED_FILE = lazy_pattern(r"[\w.@-]+(?:/[\w.@-]+)+|\b[\w-]+\.[A-Za-z]{1,5}\b")
+_QUOTED = lazy_pattern(r"`([^`\n]{3,80})`")
+_SYMBOL = lazy_pattern(r"[A-Za-z_]\w{3,}(?:(?:\.|::)\w+)*(?:\(\))?")
+_CAMEL = lazy_pattern(r"\b[A-Za-z]+(?:[a-z][A-Z]|_[a-z])\w*\b")
 _MOST = 4  # files and symbols looked up a memory: each symbol is a search of the tree
 
 

@@ -8,17 +8,17 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.events import Scope
 
-_PATH = pattern(
+_PATH = lazy_pattern(
     r"[\w.@-]+(?:/[\w.*@{}-]+)+/?"
     r"|\b[\w-]+\.(?:go|py|kt|java|ts|tsx|js|c|h|cpp|rs|gd|tf|ya?ml|sql|md|toml|json|css|ipynb)\b"
 )
-_EXTENSION = pattern(r"\.(go|py|kt|java|tsx?|jsx?|c|h|cpp|rs|gd|tf|ya?ml|sql|md|toml|json|css|ipynb)$")
+_EXTENSION = lazy_pattern(r"\.(go|py|kt|java|tsx?|jsx?|c|h|cpp|rs|gd|tf|ya?ml|sql|md|toml|json|css|ipynb)$")
 # First folders that tell a path from a package's name, a time zone or "read/write". A repository's own are added.
 _FOLDERS = frozenset(
-    pattern(r"\w+").findall(
+    lazy_pattern(r"\w+").findall(
         "src test tests docs internal app lib notebooks crates scripts tools pkg cmd jobs dags infra k8s data train"
         " firmware import levels lake migrations models host sim bench examples"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from rekal.agents.base import Where
 from rekal.agents.claude.adapter import ADAPTER
-from rekal.agents.claude.locations import Narrowing, config_directories, encoded, session_above
+from rekal.agents.claude.locations import Narrowing, config_directories, encode_directory, session_above
 from rekal.errors import SourceError
 
 ROOT = Path("/home/me/my_app")
@@ -26,7 +26,7 @@ ROOT = Path("/home/me/my_app")
     ],
 )
 def test_encoded(path: str, folder: str) -> None:
-    assert encoded(path) == folder
+    assert encode_directory(path) == folder
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_narrowing(folder: str, expected: bool) -> None:
 def test_long_paths_are_cut_and_end_in_a_hash() -> None:
     deep = Path("/w/" + "d" * 250)
     narrowing = Narrowing((deep,))
-    assert narrowing.admits(encoded(str(deep)) + "-1x2y3z")
+    assert narrowing.admits(encode_directory(str(deep)) + "-1x2y3z")
     assert not narrowing.admits("-w-" + "e" * 197 + "-1x2y3z")
     root = Path("/w/" + "d" * 190)
-    assert Narrowing((root,)).admits(encoded(str(root / ("e" * 40))) + "-abc")
+    assert Narrowing((root,)).admits(encode_directory(str(root / ("e" * 40))) + "-abc")
 
 
 def test_configuration_directories() -> None:

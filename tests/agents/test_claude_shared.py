@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.agents.claude.adapter import ADAPTER
-from rekal.agents.formats.jsonl import Reader
+from rekal.agents.formats.jsonl import LineReader
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
 from tests.agents.claude_log import long_session, read_in_pieces
@@ -73,7 +73,7 @@ def test_mutated_records_never_raise(
         path.write_bytes(data)
         second = read(ADAPTER, path, first)
     except SourceError:
-        assert not list(Reader(path))
+        assert not list(LineReader(path))
         return
     for transcript in (*first.transcripts, *second.transcripts):
         for turn in transcript.turns:

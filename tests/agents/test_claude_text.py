@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.claude.text import said_by_agent, spoken, spoken_content, texts, without_injected
+from rekal.agents.claude.text import said_by_agent, spoken_content, strip_machine_text, text_blocks, without_injected
 
 MEMORY = "<rekal-memory v=1>\nan older answer\n</rekal-memory>\n"
 
@@ -47,7 +47,7 @@ NAMED = "<command-name>/{0}</command-name>\n<command-message>{0}</command-messag
     ],
 )  # fmt: skip
 def test_spoken(text: str, expected: str) -> None:
-    assert spoken(text) == expected
+    assert strip_machine_text(text) == expected
 
 
 def test_what_rekal_injected_is_cut_from_everything() -> None:
@@ -66,7 +66,7 @@ def test_content_is_a_string_or_blocks() -> None:
         {"type": "text", "text": 7},
         {"type": "text", "text": "Warmup"},
     ]
-    assert list(texts(blocks)) == ["a", "Warmup"]
+    assert list(text_blocks(blocks)) == ["a", "Warmup"]
     assert spoken_content(blocks) == "a"
     assert spoken_content("b") == "b"
     assert spoken_content({"text": "c"}) == ""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from rekal.agents.base import Where
 from rekal.agents.codex.adapter import ADAPTER
-from rekal.agents.formats.repo_paths import belongs
+from rekal.agents.formats.repo_paths import is_inside_roots
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
 from tests.agents.codex_log import (
@@ -134,7 +134,7 @@ def test_titles_of_the_index(tmp_path: Path) -> None:
 def test_a_neighbouring_repository_is_not_claimed(tmp_path: Path) -> None:
     cwds = only(read(ADAPTER, write(tmp_path, meta(cwd="/w/app2"), *prompt(0, "go")[:1]))).cwds
     assert cwds == ("/w/app2",)
-    assert not any(belongs(cwd, [Path("/w/app")]) for cwd in cwds)
+    assert not any(is_inside_roots(cwd, [Path("/w/app")]) for cwd in cwds)
 
 
 def test_sniffing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from rekal.agents.base import Where
 from rekal.agents.copilot.cli import ADAPTER
-from rekal.agents.formats.repo_paths import belongs
+from rekal.agents.formats.repo_paths import is_inside_roots
 from rekal.errors import SourceError
 from rekal.model import Transcript
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file
@@ -228,7 +228,7 @@ def test_discovery(tmp_path: Path) -> None:
 def test_a_neighbouring_repository_is_not_claimed(tmp_path: Path) -> None:
     cwds = parsed(tmp_path, start("/w/app2"), user("go")).cwds
     assert cwds == ("/w/app2",)
-    assert not any(belongs(cwd, [Path("/w/app")]) for cwd in cwds)
+    assert not any(is_inside_roots(cwd, [Path("/w/app")]) for cwd in cwds)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from rekal.agents.base import Where
-from rekal.agents.copilot.chat import replay, uri_path
+from rekal.agents.copilot.chat import chat_uri_path, replay_changes
 from rekal.agents.copilot.vscode import ADAPTER
 from rekal.errors import SourceError
 from rekal.model import Transcript
@@ -116,7 +116,7 @@ def test_plain_and_empty_messages(tmp_path: Path) -> None:
     ],
 )
 def test_replay(entries: list[Json], expected: Any) -> None:
-    found = replay(entries)
+    found = replay_changes(entries)
     if isinstance(expected, list):
         assert found == {"requests": expected}
     else:
@@ -154,7 +154,7 @@ def test_a_log_gives_what_its_state_gives(tmp_path: Path) -> None:
     ],
 )
 def test_uris(uri: object, path: str | None) -> None:
-    assert uri_path(uri) == path
+    assert chat_uri_path(uri) == path
 
 
 def workspace(user_folder: Path, name: str, described: Json) -> Path:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rekal.agents.base import Resume, Source
 from rekal.agents.cursor.adapter import ADAPTER
-from rekal.agents.cursor.text import answered, typed, uri_path
+from rekal.agents.cursor.text import split_typed, strip_answer, uri_path
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file
 from tests.agents.cursor_maker import as_source, line, lines, only, parsed, sources, transcript_file, use
@@ -138,7 +138,7 @@ thanks
     ],
 )
 def test_only_what_was_typed_is_kept(raw: str, words: str | None) -> None:
-    assert typed(raw).words == words
+    assert split_typed(raw).words == words
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,11 @@ def test_only_what_was_typed_is_kept(raw: str, words: str | None) -> None:
     ],
 )
 def test_the_time_around_a_message(stamp: str, moment: datetime | None) -> None:
-    assert typed(f"<timestamp>{stamp}</timestamp><user_query>x</user_query>").at == moment
+    assert split_typed(f"<timestamp>{stamp}</timestamp><user_query>x</user_query>").at == moment
 
 
 def test_placeholders_and_places() -> None:
-    assert answered("[REDACTED]\n\n[REDACTED]") is None and answered("a\n\n[REDACTED]") == "a"
+    assert strip_answer("[REDACTED]\n\n[REDACTED]") is None and strip_answer("a\n\n[REDACTED]") == "a"
     assert uri_path("file:///w/my%20app") == "/w/my app" and uri_path("file:///c%3A/w") == "c:/w"
     assert uri_path("vscode-remote://wsl%2Bubuntu/w/app") == "/w/app"
     assert uri_path("vscode-remote://ssh-remote%2Bbox/w/app") is None and uri_path("http://[bad") is None

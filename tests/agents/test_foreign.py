@@ -61,7 +61,7 @@ def write(home: Path, root: Path, *records: dict[str, str]) -> Path:
 
 def test_the_example_of_the_page_captures(rekal: Rekal, home: Path, site: Path) -> None:
     install(site, block("python"))
-    assert "scribe" in registry.names()
+    assert "scribe" in registry.agent_names()
     write(home, rekal.root, SAID, WROTE, {"kind": "mused"})
     done = rekal("checkpoint", "--json").json
     assert (done["sessions"], done["turns"], done["warnings"]) == (1, 1, [])
@@ -75,9 +75,9 @@ def test_the_example_of_the_page_captures(rekal: Rekal, home: Path, site: Path) 
 def test_the_records_of_the_page_are_the_examples(site: Path) -> None:
     install(site, block("python"))
     lines = block("json").encode()
-    (adapter,) = registry.load(["scribe"])
+    (adapter,) = registry.load_adapters(["scribe"])
     assert adapter.sniff(lines)
-    others = [one for one in registry.load() if one.name != "scribe"]
+    others = [one for one in registry.load_adapters() if one.name != "scribe"]
     assert not any(one.sniff(lines) for one in others)
 
 
@@ -114,7 +114,7 @@ def test_one_that_cannot_even_list_is_said_and_costs_nobody_else(
 
 
 def test_one_that_fails_on_a_transcript_is_said_once(rekal: Rekal, home: Path, site: Path) -> None:
-    install(site, block("python").replace("reader = Reader(source.path, resume)", "raise KeyError('x')"))
+    install(site, block("python").replace("reader = LineReader(source.path, resume)", "raise KeyError('x')"))
     write(home, rekal.root, SAID)
     (warning,) = rekal("checkpoint", "--json").json["warnings"]
     assert "the adapter for scribe failed" in warning and "KeyError" in warning

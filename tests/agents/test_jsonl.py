@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from rekal.agents.base import Resume
 from rekal.agents.formats import jsonl
-from rekal.agents.formats.jsonl import Reader, clean, clean_tree, fingerprint
+from rekal.agents.formats.jsonl import LineReader, clean_text, clean_tree, hash_prefix
 from rekal.errors import SourceError
 
 
-def read(path: Path, data: bytes, resume: Resume | None = None) -> tuple[list[dict[str, object]], Reader]:
+def read(path: Path, data: bytes, resume: Resume | None = None) -> tuple[list[dict[str, object]], LineReader]:
     path.write_bytes(data)
-    reader = Reader(path, resume)
+    reader = LineReader(path, resume)
     return [record for _, record in reader], reader
 
 
@@ -72,7 +72,7 @@ def test_unfinished_line_is_read_once_it_is_finished(path: Path) -> None:
     whole = b'{"a":1}\n{"b":"two\nlines"}\n{"c":3}\n'
     for cut in range(len(whole) + 1):
         first, reader = read(path, whole[:cut])
-        resume = Resume(reader.offset, fingerprint(path, reader.offset))
+        resume = Resume(reader.offset, hash_prefix(path, reader.offset))
         second, reader = read(path, whole, resume)
         assert first + second == [{"a": 1}, {"b": "two\nlines"}, {"c": 3}]
         assert reader.skipped_bytes == 0
@@ -81,12 +81,12 @@ def test_unfinished_line_is_read_once_it_is_finished(path: Path) -> None:
 
 def test_offsets_are_those_of_the_lines(path: Path) -> None:
     path.write_bytes(b'{"a":1}\n{"b":2}{"c":"x\ny"}\n{"d":4}\n')
-    assert [offset for offset, _ in Reader(path)] == [0, 8, 8, 27]
+    assert [offset for offset, _ in LineReader(path)] == [0, 8, 8, 27]
 
 
 def test_replaced_and_truncated_files_are_read_again(path: Path) -> None:
     _, reader = read(path, b'{"a":1}\n{"a":2}\n')
-    resume = Resume(reader.offset, fingerprint(path, reader.offset))
+    resume = Resume(reader.offset, hash_prefix(path, reader.offset))
     for other in (b'{"a":9}\n{"a":2}\n{"a":3}\n', b'{"a":1}\n'):
         found, reader = read(path, other, resume)
         assert reader.restarted
@@ -95,9 +95,9 @@ def test_replaced_and_truncated_files_are_read_again(path: Path) -> None:
 
 def test_fingerprint_tells_how_far_the_file_was_read(path: Path) -> None:
     path.write_bytes(b'{"a":1}\n{"a":2}\n')
-    reader = Reader(path, Resume(8, fingerprint(path, 8, 16)))
+    reader = LineReader(path, Resume(8, hash_prefix(path, 8, 16)))
     assert (reader.start, reader.seen, reader.restarted) == (8, 16, False)
-    assert fingerprint(path, 8, 8) == fingerprint(path, 8)
+    assert hash_prefix(path, 8, 8) == hash_prefix(path, 8)
 
 
 def test_oversize_line_costs_only_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,15 +118,15 @@ def test_deep_nesting_costs_only_its_line(path: Path) -> None:
 
 def test_missing_file_is_a_source_error(path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
-        list(Reader(path))
+        list(LineReader(path))
     with pytest.raises(SourceError, match="cannot be read"):
-        Reader(path, Resume(3, "x"))
+        LineReader(path, Resume(3, "x"))
 
 
 def test_clean() -> None:
-    assert clean("plain \u2028 text") == "plain \u2028 text"
-    assert clean("a\0b\ud83d") == "ab\ufffd"
-    assert clean("\ud83d\ude00") == "\U0001f600"
+    assert clean_text("plain \u2028 text") == "plain \u2028 text"
+    assert clean_text("a\0b\ud83d") == "ab\ufffd"
+    assert clean_text("\ud83d\ude00") == "\U0001f600"
     assert clean_tree([{"\udc00": ("kept",)}, 1, None]) == [{"\ufffd": ("kept",)}, 1, None]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekal.agents.formats.repo_paths import belongs, relative
+from rekal.agents.formats.repo_paths import is_inside_roots, relative_path
 
 ROOTS = (Path("/w/app"),)
 
@@ -30,24 +30,24 @@ ROOTS = (Path("/w/app"),)
     ],
 )
 def test_components_decide(cwd: str, expected: bool) -> None:
-    assert belongs(cwd, ROOTS) is expected
+    assert is_inside_roots(cwd, ROOTS) is expected
 
 
 def test_root_of_the_file_system_holds_everything() -> None:
-    assert belongs("/w/app", (Path("/"),))
-    assert not belongs("/w/app", ())
+    assert is_inside_roots("/w/app", (Path("/"),))
+    assert not is_inside_roots("/w/app", ())
 
 
 @pytest.mark.parametrize("cwd", ["C:\\Code\\App\\src", "c:/code/app", "\\\\?\\C:\\CODE\\APP", "/mnt/c/code/App/src"])
 def test_windows_and_its_wsl_mount_are_one_place(cwd: str) -> None:
-    assert belongs(cwd, (Path("/mnt/c/Code/App"),))
-    assert not belongs(cwd, (Path("/mnt/d/Code/App"),))
-    assert not belongs(cwd, (Path("/mnt/c/Code/Ap"),))
+    assert is_inside_roots(cwd, (Path("/mnt/c/Code/App"),))
+    assert not is_inside_roots(cwd, (Path("/mnt/d/Code/App"),))
+    assert not is_inside_roots(cwd, (Path("/mnt/c/Code/Ap"),))
 
 
 @pytest.mark.parametrize("cwd", ["\\\\wsl$\\Ubuntu\\w\\app\\src", "//wsl.localhost/Debian/w/app"])
 def test_wsl_share_is_the_path_inside(cwd: str) -> None:
-    assert belongs(cwd, ROOTS)
+    assert is_inside_roots(cwd, ROOTS)
 
 
 def test_links_are_resolved_on_both_sides(tmp_path: Path) -> None:
@@ -55,10 +55,10 @@ def test_links_are_resolved_on_both_sides(tmp_path: Path) -> None:
     (real / "src").mkdir(parents=True)
     (tmp_path / "link").symlink_to(real)
     (real / "out").symlink_to(tmp_path)
-    assert belongs(str(tmp_path / "link" / "src"), (real,))
-    assert belongs(str(real / "src"), (tmp_path / "link",))
-    assert not belongs(str(real / "out"), (real,))
-    assert relative("src/a.py", str(tmp_path / "link"), (real,)) == "src/a.py"
+    assert is_inside_roots(str(tmp_path / "link" / "src"), (real,))
+    assert is_inside_roots(str(real / "src"), (tmp_path / "link",))
+    assert not is_inside_roots(str(real / "out"), (real,))
+    assert relative_path("src/a.py", str(tmp_path / "link"), (real,)) == "src/a.py"
 
 
 @pytest.mark.parametrize(
@@ -80,24 +80,24 @@ def test_links_are_resolved_on_both_sides(tmp_path: Path) -> None:
     ],
 )
 def test_relative(path: str, cwd: str | None, expected: str | None) -> None:
-    assert relative(path, cwd, ROOTS) == expected
+    assert relative_path(path, cwd, ROOTS) == expected
 
 
 def test_relative_on_windows_keeps_the_spelling() -> None:
     root = (Path("/mnt/c/code/app"),)
-    assert relative("Src\\Main.cs", "C:\\Code\\App", root) == "Src/Main.cs"
-    assert relative("C:\\Code\\App\\Src\\..\\x.cs", None, root) == "x.cs"
-    assert relative("..\\other\\x.cs", "C:\\Code\\App", root) is None
+    assert relative_path("Src\\Main.cs", "C:\\Code\\App", root) == "Src/Main.cs"
+    assert relative_path("C:\\Code\\App\\Src\\..\\x.cs", None, root) == "x.cs"
+    assert relative_path("..\\other\\x.cs", "C:\\Code\\App", root) is None
 
 
 def test_deepest_root_wins() -> None:
     roots = (Path("/w/app"), Path("/w/app/trees/fix"))
-    assert relative("/w/app/trees/fix/a.py", None, roots) == "a.py"
-    assert relative("/w/app/trees/a.py", None, roots) == "trees/a.py"
+    assert relative_path("/w/app/trees/fix/a.py", None, roots) == "a.py"
+    assert relative_path("/w/app/trees/a.py", None, roots) == "trees/a.py"
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_never_raises(path: str, cwd: str) -> None:
-    assert isinstance(belongs(cwd, ROOTS), bool)
-    answer = relative(path, cwd, ROOTS)
+    assert isinstance(is_inside_roots(cwd, ROOTS), bool)
+    answer = relative_path(path, cwd, ROOTS)
     assert answer is None or not answer.startswith("/")

@@ -10,23 +10,23 @@ from pathlib import Path
 import pytest
 
 from rekal.agents.formats import lazy_regex as module
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
 AGENTS = Path(module.__file__).parents[1]
 
 
 def test_it_is_used_like_a_compiled_one() -> None:
-    word = pattern(r"(\w)\w*", re.IGNORECASE)
+    word = lazy_pattern(r"(\w)\w*", re.IGNORECASE)
     assert [found[1] for found in word.finditer("ab cd")] == ["a", "c"]
     assert word.sub(r"\1", "ab cd") == "a c"
     assert (word.pattern, word.flags & re.IGNORECASE) == (r"(\w)\w*", re.IGNORECASE)
-    found = pattern(rb"\d").search(b"a1")
+    found = lazy_pattern(rb"\d").search(b"a1")
     assert found is not None
     assert found[0] == b"1"
 
 
 def test_nothing_is_compiled_before_its_first_use() -> None:
-    wrong = pattern("(")
+    wrong = lazy_pattern("(")
     with pytest.raises(re.error):
         wrong.match("a")
 

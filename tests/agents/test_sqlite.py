@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.formats.sqlite import reading
+from rekal.agents.formats.sqlite import open_copy
 from rekal.errors import SourceError
 
 TALK = ("talk",)
@@ -41,14 +41,14 @@ def writer(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def count(path: Path) -> int:
-    with reading(path, TALK) as database:
+    with open_copy(path, TALK) as database:
         row = database.first("SELECT count(*) FROM talk")
         assert row is not None
         return int(str(row[0]))
 
 
 def test_rows_and_columns_of_a_named_table(tmp_path: Path) -> None:
-    with reading(make(tmp_path / "a.db"), TALK) as database:
+    with open_copy(make(tmp_path / "a.db"), TALK) as database:
         assert list(database.rows("SELECT id, text FROM talk WHERE id > ? ORDER BY id", (0,))) == [
             (1, "line 1"),
             (2, "line 2"),
@@ -70,7 +70,7 @@ def test_rows_and_columns_of_a_named_table(tmp_path: Path) -> None:
 )
 def test_a_table_that_was_not_named_cannot_be_read_and_none_written(tmp_path: Path, sql: str) -> None:
     path = make(tmp_path / "a.db")
-    with reading(path, TALK) as database, pytest.raises(SourceError):
+    with open_copy(path, TALK) as database, pytest.raises(SourceError):
         list(database.rows(sql))
     assert count(path) == 3
 
@@ -85,7 +85,7 @@ def test_what_is_only_in_the_write_ahead_log_is_seen(tmp_path: Path) -> None:
 
 def test_one_transaction_sees_one_state(tmp_path: Path) -> None:
     path = make(tmp_path / "a.db", wal=True)
-    with writer(path) as live, reading(path, TALK) as database:
+    with writer(path) as live, open_copy(path, TALK) as database:
         live.execute("INSERT INTO talk VALUES (9, 'later')")
         assert database.first("SELECT count(*) FROM talk") == (3,)
 
@@ -105,7 +105,7 @@ def test_a_locked_database_too_large_to_copy_says_so(tmp_path: Path, monkeypatch
     path = make(tmp_path / "a.db")
     with writer(path) as live:
         live.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(SourceError, match="in use and too large"), reading(path, TALK):
+        with pytest.raises(SourceError, match="in use and too large"), open_copy(path, TALK):
             pass
 
 
@@ -126,7 +126,7 @@ def test_a_database_that_changes_while_it_is_copied_is_copied_again(
     with writer(path) as live:
         live.execute("BEGIN EXCLUSIVE")
         if rows is None:
-            with pytest.raises(SourceError, match="changed during each of 3 attempts"), reading(path, TALK):
+            with pytest.raises(SourceError, match="changed during each of 3 attempts"), open_copy(path, TALK):
                 pass
         else:
             assert count(path) == rows and len(copies) > disturbed
@@ -158,13 +158,13 @@ def test_a_log_in_a_directory_that_cannot_be_written_is_read_from_a_copy(
 
 
 def test_a_missing_database_is_an_error_and_is_not_created(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="does not exist"), reading(tmp_path / "none.db", TALK):
+    with pytest.raises(SourceError, match="does not exist"), open_copy(tmp_path / "none.db", TALK):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_table_is_an_error_of_that_source(tmp_path: Path) -> None:
-    with reading(make(tmp_path / "a.db"), ("other",)) as database, pytest.raises(SourceError):
+    with open_copy(make(tmp_path / "a.db"), ("other",)) as database, pytest.raises(SourceError):
         list(database.rows("SELECT * FROM other"))
 
 
@@ -172,7 +172,7 @@ def test_bytes_that_are_no_utf8_do_not_stop_the_rows(tmp_path: Path) -> None:
     path = make(tmp_path / "a.db")
     with writer(path) as live:
         live.execute("INSERT INTO talk VALUES (9, CAST(x'61ff62' AS TEXT))")
-    with reading(path, TALK) as database:
+    with open_copy(path, TALK) as database:
         assert database.first("SELECT text FROM talk WHERE id = 9") == ("a�b",)
 
 
@@ -188,7 +188,7 @@ def test_damage_raises_source_error_and_nothing_else(
         content[at : at + 64] = data.draw(st.binary(min_size=64, max_size=64))
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
     try:
-        with reading(path, TALK) as database:
+        with open_copy(path, TALK) as database:
             list(database.rows("SELECT id, text FROM talk"))
     except SourceError as error:
         assert str(path) in str(error)

@@ -62,8 +62,8 @@ def _captured(home: Path, root: Path) -> dict[str, list[str]]:
     app = App(find_repo(root), home, {})
     job = app.job()
     sessions: list[Session] = []
-    for adapter, source in read_sources.changed(job, {}):
-        reading = read_sources.read(job, adapter, source, None)
+    for adapter, source in read_sources.find_changed_sources(job, {}):
+        reading = read_sources.read_source(job, adapter, source, None)
         assert reading.warning is None
         sessions += reading.sessions
     return {session.turns[0].content: [edit.path for edit in session.edits] for session in sessions}

@@ -24,17 +24,17 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="process
 ALONE = """
 import json, os
 from rekal.capture import parallel
-from rekal.capture.read_sources import Reading
+from rekal.capture.read_sources import SourceReading
 parallel._processors = lambda: 4
 parallel.LEAST, parallel.LARGEST = 1000, 500
 parent, prepared = os.getpid(), []
 
 def read(place):
     {read}
-    return Reading(None, warning=f"{{place}} {{os.getpid() == parent}} {{len(prepared)}}")
+    return SourceReading(None, warning=f"{{place}} {{os.getpid() == parent}} {{len(prepared)}}")
 
 sizes = {sizes}
-print(json.dumps([one.warning.split() for one in parallel.in_order(read, sizes, lambda: prepared.append(1))]))
+print(json.dumps([one.warning.split() for one in parallel.read_in_order(read, sizes, lambda: prepared.append(1))]))
 """
 
 

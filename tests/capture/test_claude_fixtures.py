@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from rekal.app.context import App
-from rekal.capture.capture import Captured, capture
+from rekal.capture.capture import Captured, capture_commits
 from rekal.capture.read_sources import Job
 from rekal.git import find_repo
 from tests.support.app import Rekal
@@ -31,7 +31,7 @@ class Placed(msgspec.Struct, frozen=True):
     files: tuple[Path, ...]
 
     def capture(self) -> Captured:
-        return capture(self.app.layout, self.app.repo, self.job)
+        return capture_commits(self.app.layout, self.app.repo, self.job)
 
 
 def _moved(text: str, root: Path) -> str:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rekal.app.context import App
-from rekal.capture.capture import capture
+from rekal.capture.capture import capture_commits
 from rekal.capture.read_sources import Job
 from rekal.git import find_repo
 from tests.support.app import Rekal
@@ -49,7 +49,7 @@ class Bench(msgspec.Struct, frozen=True):
         path.write_bytes(data)
         # Growth within one tick of the clock is growth all the same: the size says so.
         os.utime(path, ns=(0, 0))
-        assert capture(self.app.layout, self.app.repo, self.job).warnings == ()
+        assert capture_commits(self.app.layout, self.app.repo, self.job).warnings == ()
 
     def content(self) -> list[Counter[str]]:
         """What is stored, as multisets, turns checked for doubles."""

@@ -59,7 +59,7 @@ def test_a_file_of_its_own_agent_is_sniffed_by_no_other(rekal: Rekal, home: Path
     ClaudeSession(home, rekal.root).human("Hello")
     app = App(find_repo(rekal.root), home, {})
     job = app.job()
-    ((adapter, source),) = read_sources.changed(job, {})
+    ((adapter, source),) = read_sources.find_changed_sources(job, {})
 
     class Nosy:
         name = "nosy"
@@ -68,7 +68,7 @@ def test_a_file_of_its_own_agent_is_sniffed_by_no_other(rekal: Rekal, home: Path
             raise AssertionError(head)
 
     asked = read_sources.Job(job.where, [adapter, Nosy()], job.make_scrubber, job.author)  # type: ignore[list-item]
-    (session,) = read_sources.read(asked, adapter, source, None).sessions
+    (session,) = read_sources.read_source(asked, adapter, source, None).sessions
     assert session.agent == "claude"
 
 
@@ -107,8 +107,8 @@ def test_what_is_locked_is_tried_again(rekal: Rekal, home: Path, monkeypatch: py
 def test_what_vanishes_while_it_is_read_leaves_no_trace(rekal: Rekal, home: Path) -> None:
     session = ClaudeSession(home, rekal.root).human("Hello")
     job = App(find_repo(rekal.root), home, {}).job()
-    ((adapter, source),) = read_sources.changed(job, {})
+    ((adapter, source),) = read_sources.find_changed_sources(job, {})
     session.path.unlink()
-    reading = read_sources.read(job, adapter, source, None)
+    reading = read_sources.read_source(job, adapter, source, None)
     assert (reading.state, reading.sessions) == (None, ())
     assert reading.warning and session.path.name in reading.warning

@@ -42,7 +42,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     lay_out(fixtures, base / "home", base / "app")
     where = Where(base / "home", (base / "app",))
     found: dict[str, list[str]] = {}
-    for adapter in registry.load():
+    for adapter in registry.load_adapters():
         for source in adapter.discover(where):
             try:
                 transcripts = adapter.parse(source, None, where).transcripts

@@ -16,7 +16,7 @@ from rekal.cli.main import run
 
 _WHO, _KILL_AT, _PARENT = sys.argv[1], int(sys.argv[2]), os.getpid()
 _started = _killed = 0
-_fork, _waitpid, _read = os.fork, os.waitpid, read_sources.read
+_fork, _waitpid, _read = os.fork, os.waitpid, read_sources.read_source
 
 
 def _counted_fork() -> int:
@@ -32,9 +32,9 @@ def _counted_end(pid: int, options: int) -> tuple[int, int]:
     return ended
 
 
-def _read_or_kill(job: Any, adapter: Any, source: Any, state: Any) -> read_sources.Reading:
+def _read_or_kill(job: Any, adapter: Any, source: Any, state: Any) -> read_sources.SourceReading:
     if os.getpid() != _PARENT and _WHO != "nobody":
-        files = [one.key for _, one in read_sources.changed(job, {}) if one.key == str(one.path)]
+        files = [one.key for _, one in read_sources.find_changed_sources(job, {}) if one.key == str(one.path)]
         if files.index(source.key) == _KILL_AT:
             os.kill(_PARENT if _WHO == "parent" else os.getpid(), signal.SIGKILL)
     return _read(job, adapter, source, state)
@@ -46,7 +46,7 @@ def main() -> int:
         (parallel, "LEAST", 0),
         (parallel, "_processors", lambda: 4),
         (read_sources, "BATCH_BYTES", 2000),
-        (read_sources, "read", _read_or_kill),
+        (read_sources, "read_source", _read_or_kill),
         (os, "fork", _counted_fork),
         (os, "waitpid", _counted_end),
     ):

@@ -9,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from rekal.agents.base import Adapter, Parsed, Resume, Source, Where, refused
-from rekal.agents.claude.conversation import AGENT, Thread, string
-from rekal.agents.claude.locations import is_sub_agent, session_above, sources
+from rekal.agents.base import Adapter, Parsed, Resume, Source, Where, refuse_source
+from rekal.agents.claude import locations
+from rekal.agents.claude.conversation import AGENT, Thread, text_field
 from rekal.agents.claude.records import Conversation
-from rekal.agents.formats.jsonl import Reader, Record, fingerprint
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.jsonl import LineReader, Record, hash_prefix
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
-_UUID = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
 _SNIFFED_LINES = 20
 
@@ -30,7 +30,7 @@ class Claude:
 
     def discover(self, where: Where) -> Iterator[Source]:
         """Yield the sessions and sub-agents that may concern ``where.roots``."""
-        return sources(where, self.name)
+        return locations.find_sources(where, self.name)
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one file from where the last reading stopped.
@@ -38,19 +38,19 @@ class Claude:
         A call without its result is held back: ``offset`` then is that of the record that issued it, until a later
         prompt shows that it was passed over. Raises :class:`SourceError` when the file holds no record at all.
         """
-        reader = Reader(source.path, resume)
+        reader = LineReader(source.path, resume)
         conversation = Conversation(_main_thread(source.path), reader.seen)
         for offset, record in reader:
             conversation.take(offset, record)
         if conversation.orphaned and reader.start:
             # A sub-agent inside the file is known by its first record: look at it all, still up to where we had come.
-            return self.parse(source, Resume(0, fingerprint(source.path, 0, reader.seen)), where)
+            return self.parse(source, Resume(0, hash_prefix(source.path, 0, reader.seen)), where)
         if not conversation.taken and not reader.start and reader.skipped_bytes:
             raise SourceError(f"no record can be read in {source.path}")
         return _parsed(reader, conversation)
 
     def sniff(self, head: bytes) -> bool:
-        """Whether ``head`` begins a file of Claude Code's records."""
+        """True if ``head`` begins a file of Claude Code's records."""
         if b'"loglines"' in head[:64]:
             return True
         for line in head.split(b"\n")[:_SNIFFED_LINES]:
@@ -78,12 +78,12 @@ def _is_own(record: Record) -> bool:
 
 def _main_thread(path: Path) -> Thread:
     """The file's own conversation. A session's file name wins over the ids inside, which a copy may not change."""
-    if not is_sub_agent(path):
+    if not locations.is_sub_agent(path):
         return Thread(path.stem, "human")
-    return Thread(path.stem.removeprefix("agent-"), "agent", session_above(path))
+    return Thread(path.stem.removeprefix("agent-"), "agent", locations.session_above(path))
 
 
-def _parsed(reader: Reader, conversation: Conversation) -> Parsed:
+def _parsed(reader: LineReader, conversation: Conversation) -> Parsed:
     main = conversation.main
     last_human = main.last_human
     waiting = [call.offset for thread in conversation.threads() for call in thread.unanswered(last_human)]
@@ -97,7 +97,7 @@ def _parsed(reader: Reader, conversation: Conversation) -> Parsed:
     return Parsed(
         transcripts=tuple(one for one in found if one.turns or one.calls),
         offset=offset,
-        prefix_hash=fingerprint(reader.path, offset, reader.offset),
+        prefix_hash=hash_prefix(reader.path, offset, reader.offset),
         skipped_bytes=skipped,
         drift=dict(conversation.drift),
         restarted=reader.restarted,
@@ -113,8 +113,8 @@ def _complete_sub_agent(thread: Thread, path: Path, session_id: str | None) -> i
     if thread.parent:
         thread.native_id = f"{thread.parent}/{thread.native_id}"
     sidecar, skipped = _sidecar(path.with_suffix(".meta.json"))
-    thread.agent_type = string(sidecar.get("agentType")) or thread.agent_type
-    thread.description = string(sidecar.get("description")) or thread.description
+    thread.agent_type = text_field(sidecar.get("agentType")) or thread.agent_type
+    thread.description = text_field(sidecar.get("description")) or thread.description
     depth = sidecar.get("spawnDepth")
     thread.spawn_depth = depth if type(depth) is int and 0 <= depth < 1000 else None
     return skipped
@@ -126,7 +126,7 @@ def _sidecar(path: Path) -> tuple[dict[str, Any], int]:
     except FileNotFoundError:
         return {}, 0
     except OSError as error:
-        raise refused(path, error) from error
+        raise refuse_source(path, error) from error
     try:
         return msgspec.json.decode(data, type=dict[str, Any]), 0
     except (msgspec.MsgspecError, ValueError, RecursionError):

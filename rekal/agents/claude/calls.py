@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from rekal.agents.claude.text import texts, without_injected, without_reminders
-from rekal.agents.formats.jsonl import Record, clean
+from rekal.agents.claude.text import text_blocks, without_injected, without_reminders
+from rekal.agents.formats.jsonl import Record, clean_text
 from rekal.model import Outcome, RawCall
 
 _COMMAND = 4000
@@ -71,11 +71,11 @@ class Call(msgspec.Struct):
 
 
 def _string(value: Any) -> str | None:
-    return clean(value) if isinstance(value, str) and value else None
+    return clean_text(value) if isinstance(value, str) and value else None
 
 
 def _excerpt(content: Any) -> str | None:
-    text = without_reminders(without_injected("\n".join(texts(content)))).strip()
+    text = without_reminders(without_injected("\n".join(text_blocks(content)))).strip()
     text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
     return text or None
 
@@ -101,7 +101,7 @@ def _patch_lines(patch: list[Any]) -> Iterator[str]:
         lines = hunk.get("lines") if isinstance(hunk, dict) else None
         for line in lines if isinstance(lines, list) else []:
             if isinstance(line, str) and line.startswith("+"):
-                yield clean(line[1:])
+                yield clean_text(line[1:])
 
 
 def _added(old: Any, new: Any) -> Iterator[str]:
@@ -113,4 +113,4 @@ def _added(old: Any, new: Any) -> Iterator[str]:
         if there[line] > 0:
             there[line] -= 1
         elif line.strip():
-            yield clean(line.rstrip("\r"))
+            yield clean_text(line.rstrip("\r"))

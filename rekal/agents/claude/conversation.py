@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rekal.agents.claude.calls import Call
-from rekal.agents.formats.jsonl import Record, clean
+from rekal.agents.formats.jsonl import Record, clean_text
 from rekal.model import Actor, RawTurn, Role, Transcript
 
 AGENT = "claude"
@@ -17,9 +17,9 @@ AGENT = "claude"
 MessageKey = tuple[str, str | None]
 
 
-def string(value: Any) -> str | None:
+def text_field(value: Any) -> str | None:
     """``value`` cleaned when it is a string with something in it."""
-    return clean(value) if isinstance(value, str) and value else None
+    return clean_text(value) if isinstance(value, str) and value else None
 
 
 class Spoken(msgspec.Struct):
@@ -54,18 +54,18 @@ class Thread:
 
     def note(self, record: Record, at: datetime | None) -> None:
         """Take down where and when a record was written, and by which kind of sub-agent."""
-        cwd, branch = string(record.get("cwd")), string(record.get("gitBranch"))
+        cwd, branch = text_field(record.get("cwd")), text_field(record.get("gitBranch"))
         if cwd:
             self.cwds[cwd] = None
         if branch and branch != "HEAD":
             self.branches[branch] = None
         if self.actor == "agent":
-            self.agent_type = self.agent_type or string(record.get("attributionAgent"))
+            self.agent_type = self.agent_type or text_field(record.get("attributionAgent"))
         self.started_at = self.started_at or at
 
     def answer(self, block: Record, details: Any) -> None:
         """Give a ``tool_result`` block to the earliest call of its id that waits."""
-        waiting = self.waiting.get(string(block.get("tool_use_id")) or "")
+        waiting = self.waiting.get(text_field(block.get("tool_use_id")) or "")
         if waiting:
             waiting.popleft().answer(block, details)
 
@@ -94,7 +94,7 @@ class Thread:
 
 
 class Titles:
-    """What the session may be called; the last word of the best source wins."""
+    """Candidates for the session's title; the last word of the best source wins."""
 
     def __init__(self) -> None:
         self.custom: str | None = None
@@ -102,9 +102,9 @@ class Titles:
         self._summaries: list[tuple[str, str]] = []
 
     def note(self, record: Record) -> None:
-        self.custom = string(record.get("customTitle")) or self.custom
-        self.generated = string(record.get("aiTitle")) or self.generated
-        summary, leaf = string(record.get("summary")), string(record.get("leafUuid"))
+        self.custom = text_field(record.get("customTitle")) or self.custom
+        self.generated = text_field(record.get("aiTitle")) or self.generated
+        summary, leaf = text_field(record.get("summary")), text_field(record.get("leafUuid"))
         if summary and leaf:
             self._summaries.append((summary, leaf))
 

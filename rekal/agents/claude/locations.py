@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rekal.agents.base import Source, Where
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
 _LONGEST = 200
-_OTHER = pattern(r"[^A-Za-z0-9]")
+_OTHER = lazy_pattern(r"[^A-Za-z0-9]")
 _NOT_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
 
 
@@ -27,7 +27,7 @@ def config_directories(where: Where) -> list[Path]:
     return [where.home / ".claude", where.home / ".config" / "claude"]
 
 
-def encoded(path: str) -> str:
+def encode_directory(path: str) -> str:
     """The folder name of a directory, lower-cased and without the hash that ends a long one.
 
     The client counts UTF-16 units: a character outside the basic plane becomes two dashes.
@@ -37,21 +37,21 @@ def encoded(path: str) -> str:
 
 
 class Narrowing:
-    """Which folder names may hold sessions of some roots: of the roots, below them, and of their ancestors.
+    """Folder names that may hold sessions of some roots: of the roots, below them, and of their ancestors.
 
     Worktrees that the agent made under ``.claude/worktrees`` are below a root.
     """
 
     def __init__(self, roots: tuple[Path, ...]) -> None:
-        self._exact = {encoded(str(path)) for root in roots for path in (root, *root.parents)}
-        self._below = tuple({(encoded(str(root)).rstrip("-") + "-")[:_LONGEST] for root in roots})
+        self._exact = {encode_directory(str(path)) for root in roots for path in (root, *root.parents)}
+        self._below = tuple({(encode_directory(str(root)).rstrip("-") + "-")[:_LONGEST] for root in roots})
 
     def admits(self, folder: str) -> bool:
         name = folder.lower()
         return name[:_LONGEST] in self._exact or name.startswith(self._below)
 
 
-def sources(where: Where, agent: str) -> Iterator[Source]:
+def find_sources(where: Where, agent: str) -> Iterator[Source]:
     """Every transcript that may concern ``where.roots``, sessions before their sub-agents, in order of path.
 
     A folder that cannot be listed is itself a source: reading it fails and says why.

@@ -15,16 +15,16 @@ from typing import Any
 import msgspec
 
 from rekal.agents.claude.calls import Call
-from rekal.agents.claude.conversation import MessageKey, Spoken, Thread, Titles, string
+from rekal.agents.claude.conversation import MessageKey, Spoken, Thread, Titles, text_field
 from rekal.agents.claude.text import (
     PLAN_OPENING,
     SUMMARY_OPENING,
     said_by_agent,
     spoken_content,
-    texts,
+    text_blocks,
     without_injected,
 )
-from rekal.agents.formats.jsonl import Record, clean
+from rekal.agents.formats.jsonl import Record, clean_text
 from rekal.agents.formats.timestamps import parse_time
 from rekal.ids import content_hash
 from rekal.model import Role
@@ -80,13 +80,13 @@ class Conversation:
                 if isinstance(line, dict):
                     self.take(offset, line)
             return
-        uuid = string(record.get("uuid"))
+        uuid = text_field(record.get("uuid"))
         if uuid in self.uuids:
             return
         if uuid:
             self.uuids.add(uuid)
         self.taken += 1
-        self.first_session_id = self.first_session_id or string(record.get("sessionId"))
+        self.first_session_id = self.first_session_id or text_field(record.get("sessionId"))
         kind = record.get("type")
         if kind in _CHAIN:
             self._chain_record(offset, record, uuid)
@@ -97,7 +97,7 @@ class Conversation:
         elif isinstance(kind, str) and kind in _SIDE:
             self.titles.note(record)
         else:
-            self.drift[clean(kind)[:64] if isinstance(kind, str) else ""] += 1
+            self.drift[clean_text(kind)[:64] if isinstance(kind, str) else ""] += 1
 
     def _chain_record(self, offset: int, record: Record, uuid: str | None) -> None:
         thread = self._thread(record, uuid)
@@ -116,14 +116,14 @@ class Conversation:
         """The conversation a record belongs to: the oldest clients wrote sub-agents into the parent's own file."""
         if self.main.actor == "agent" or record.get("isSidechain") is not True:
             return self.main
-        parent, agent_id = string(record.get("parentUuid")), string(record.get("agentId"))
+        parent, agent_id = text_field(record.get("parentUuid")), text_field(record.get("agentId"))
         thread = self._inline.get(agent_id) if agent_id else self._thread_of.get(parent or "")
         if thread is None:
             self.orphaned = self.orphaned or (parent is not None and parent not in self.uuids)
             key = agent_id or uuid or f"sidechain-{len(self._inline)}"
             thread = self._inline.setdefault(key, Thread(f"{self.main.native_id}/{key}", "agent", self.main.native_id))
             message = record.get("message")
-            prompt = "\n".join(texts(message.get("content"))) if isinstance(message, dict) else ""
+            prompt = "\n".join(text_blocks(message.get("content"))) if isinstance(message, dict) else ""
             dispatched = self._dispatched.get(prompt.strip(), (None, None))
             thread.agent_type, thread.description = dispatched
         if uuid:
@@ -151,11 +151,11 @@ class Conversation:
         return spare if nth == 1 else f"{spare}.{nth}"
 
     def _assistant(self, entry: _Entry, message: Record) -> None:
-        model = string(message.get("model"))
+        model = text_field(message.get("model"))
         if model == "<synthetic>" or entry.record.get("isApiErrorMessage") is True:
             return
-        message_id = string(message.get("id"))
-        key = (message_id, string(entry.record.get("requestId"))) if message_id else None
+        message_id = text_field(message.get("id"))
+        key = (message_id, text_field(entry.record.get("requestId"))) if message_id else None
         content = message.get("content")
         if text := said_by_agent(content):
             self._say(entry, "assistant", text, model, key)
@@ -164,16 +164,16 @@ class Conversation:
                 self._call(entry, block, index)
 
     def _call(self, entry: _Entry, block: Record, index: int) -> None:
-        given, tool_id = block.get("input"), string(block.get("id"))
+        given, tool_id = block.get("input"), text_field(block.get("id"))
         call = Call(
-            tool=string(block.get("name")) or "unknown",
+            tool=text_field(block.get("name")) or "unknown",
             input=given if isinstance(given, dict) else {},
             offset=entry.offset,
             order=self.taken,
             turn=len(entry.thread.turns) - 1,
             native_id=tool_id or f"{entry.uuid or f'@{entry.offset}'}:{index}",
             shared=bool(tool_id or entry.uuid),
-            cwd=string(entry.record.get("cwd")),
+            cwd=text_field(entry.record.get("cwd")),
             occurred_at=entry.at,
             answered=tool_id is None,  # nothing can ever name it
         )
@@ -191,7 +191,7 @@ class Conversation:
             entry.thread.answer(block, record.get("toolUseResult") if len(results) == 1 else None)
         if results or record.get("isMeta") is True or record.get("sourceToolUseID") or _by_machine(record):
             return
-        whole = without_injected("\n".join(texts(content))).strip()
+        whole = without_injected("\n".join(text_blocks(content))).strip()
         if record.get("isCompactSummary") is True or whole.startswith(SUMMARY_OPENING):
             if whole:
                 self._say(entry, "summary", whole)
@@ -203,7 +203,7 @@ class Conversation:
             entry.thread.last_human = self.taken
 
     def _was_queued(self, text: str) -> bool:
-        """Whether this prompt was already heard as steering, when it was typed into the queue."""
+        """True if this prompt was already heard as steering, when it was typed into the queue."""
         if self._queued[text] <= 0:
             return False
         self._queued[text] -= 1
@@ -215,8 +215,10 @@ class Conversation:
             self._steer(entry, attachment.get("prompt"), queue=False)
 
     def _steer(self, entry: _Entry, content: Any, *, queue: bool) -> None:
-        """What was typed while the agent worked. It is recorded when queued and again when handed over, so it is
-        known by its words."""
+        """Add a prompt that was typed while the agent worked.
+
+        It is recorded when queued and again when handed over, so it is known by its words.
+        """
         text = spoken_content(content)
         if not text:
             return

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rekal.agents.formats.jsonl import clean
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.jsonl import clean_text
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
-_INJECTED = pattern(r"(?ms)^[ \t]*<rekal-memory\b.*?</rekal-memory>[ \t]*(?:\n|\Z)")
-_REMINDER = pattern(r"(?s)<system-reminder>.*?(?:</system-reminder>\s*|\Z)")
+_INJECTED = lazy_pattern(r"(?ms)^[ \t]*<rekal-memory\b.*?</rekal-memory>[ \t]*(?:\n|\Z)")
+_REMINDER = lazy_pattern(r"(?s)<system-reminder>.*?(?:</system-reminder>\s*|\Z)")
 _SPOKEN_TAGS = ("command-args", "bash-input")
 _MACHINE_TAGS = (
     "local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr",
     "command-name", "command-message", "command-contents", "task-notification", "agent-notification",
     "teammate-message", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook",
 )  # fmt: skip
-_WRAPPER = pattern(rf"(?s)\s*<(?P<tag>{'|'.join(_SPOKEN_TAGS + _MACHINE_TAGS)})\b[^>]*>(?P<body>.*?)(?:</(?P=tag)>|\Z)")
-_INTERRUPTED = pattern(r"\s*\[Request interrupted by user[^\]\n]*\]")
-_BARE_COMMAND = pattern(r"/[\w:.-]+\Z")
+_WRAPPER = lazy_pattern(
+    rf"(?s)\s*<(?P<tag>{'|'.join(_SPOKEN_TAGS + _MACHINE_TAGS)})\b[^>]*>(?P<body>.*?)(?:</(?P=tag)>|\Z)"
+)
+_INTERRUPTED = lazy_pattern(r"\s*\[Request interrupted by user[^\]\n]*\]")
+_BARE_COMMAND = lazy_pattern(r"/[\w:.-]+\Z")
 _MACHINE_OPENINGS = (
     "Base directory for this skill:",
     "Caveat: The messages below",
@@ -29,14 +31,14 @@ SUMMARY_OPENING = "This session is being continued from a previous conversation"
 PLAN_OPENING = "Implement the following plan:"
 
 
-def texts(content: Any) -> Iterator[str]:
+def text_blocks(content: Any) -> Iterator[str]:
     """The text blocks of a message's content, which is a string or a list of blocks."""
     if isinstance(content, str):
-        yield clean(content)
+        yield clean_text(content)
     elif isinstance(content, list):
         for block in content:
             if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
-                yield clean(block["text"])
+                yield clean_text(block["text"])
 
 
 def without_injected(text: str) -> str:
@@ -66,8 +68,8 @@ def _unwrapped(text: str) -> str:
     return "\n".join([*kept, text.strip()]).strip()
 
 
-def spoken(text: str) -> str:
-    """What a person typed of ``text``; empty when a machine wrote all of it."""
+def strip_machine_text(text: str) -> str:
+    """Return the part of ``text`` that a person typed; empty when a machine wrote all of it."""
     text = without_reminders(without_injected(text)).strip()
     if text.startswith(_MACHINE_OPENINGS) or text == "Warmup":
         return ""
@@ -76,11 +78,11 @@ def spoken(text: str) -> str:
 
 
 def spoken_content(content: Any) -> str:
-    """:func:`spoken` over all text blocks of a content, joined by newlines."""
-    return "\n".join(filter(None, map(spoken, texts(content))))
+    """:func:`strip_machine_text` over all text blocks of a content, joined by newlines."""
+    return "\n".join(filter(None, map(strip_machine_text, text_blocks(content))))
 
 
 def said_by_agent(content: Any) -> str:
     """The assistant's own words in a content, without anything rekal had injected."""
-    parts = (without_injected(text).strip() for text in texts(content))
+    parts = (without_injected(text).strip() for text in text_blocks(content))
     return "\n".join(filter(None, parts))

@@ -15,27 +15,34 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refused
+from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.codex.rollout import Rollout, UserText
-from rekal.agents.formats.json_fields import dig, mapping, number, objects, read_object, text
-from rekal.agents.formats.jsonl import Reader, Record, fingerprint
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.json_fields import (
+    number_at,
+    object_at,
+    objects_at,
+    read_object,
+    text_at,
+    value_at,
+)
+from rekal.agents.formats.jsonl import LineReader, Record, hash_prefix
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
 from rekal.errors import SourceError
 from rekal.model import Actor, Transcript
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_UUID = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_TYPED = pattern(rb'"type"\s*:\s*"user_message"')
-_COMPLETED = pattern(rb'"type"\s*:\s*"UserMessage"')
-_DOCUMENT = pattern(rb'^\s*\{\s*"session"\s*:\s*\{[^{}]*"(?:instructions|timestamp)"')
-_ENVELOPE = pattern(
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_TYPED = lazy_pattern(rb'"type"\s*:\s*"user_message"')
+_COMPLETED = lazy_pattern(rb'"type"\s*:\s*"UserMessage"')
+_DOCUMENT = lazy_pattern(rb'^\s*\{\s*"session"\s*:\s*\{[^{}]*"(?:instructions|timestamp)"')
+_ENVELOPE = lazy_pattern(
     rb'^\{(?=[^{}]*"timestamp"\s*:)(?=[^{}]*"type"\s*:\s*'
     rb'"(?:session_meta|response_item|event_msg|turn_context|compacted)")[^{}]*"payload"\s*:\s*\{'
     rb'|^\{\s*"payload"\s*:\s*\{.*"type"\s*:\s*"(?:session_meta|response_item|event_msg)"\s*\}\r?$',
     re.MULTILINE,
 )
-_BARE = pattern(rb'^\{"id"\s*:\s*"[^"]+",\s*"timestamp"\s*:\s*"[^"]+",\s*"instructions"\s*:')
+_BARE = lazy_pattern(rb'^\{"id"\s*:\s*"[^"]+",\s*"timestamp"\s*:\s*"[^"]+",\s*"instructions"\s*:')
 _HEAD_RECORDS = 20
 
 
@@ -72,10 +79,10 @@ class Codex:
                 file.seek(0)
                 return _parse_compressed(source.path, file, titles)
         except OSError as error:
-            raise refused(source.path, error) from error
+            raise refuse_source(source.path, error) from error
 
     def sniff(self, head: bytes) -> bool:
-        """Whether ``head`` starts a roll-out, compressed or not."""
+        """True if ``head`` starts a roll-out, compressed or not."""
         if head.startswith(_ZSTD):
             import zstandard  # as below: few roll-outs are compressed
 
@@ -108,7 +115,7 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 def _parse_document(path: Path, titles: Path) -> Parsed:
     document = read_object(path)
-    session, items = mapping(document, "session"), objects(document, "items")
+    session, items = object_at(document, "session"), objects_at(document, "items")
     if not session and not items:
         raise SourceError(f"{path} holds no Codex session")
     rollout = Rollout("items")
@@ -137,7 +144,7 @@ def _parse_compressed(path: Path, file: BinaryIO, titles: Path) -> Parsed:
 
 def _parse_lines(path: Path, origin: Path, resume: Resume | None, titles: Path) -> Parsed:
     """Read the records of ``path``; ``origin`` is the file they come from."""
-    reader = Reader(path, resume)
+    reader = LineReader(path, resume)
     rollout = Rollout(_user_text(path))
     if reader.start:
         rollout.anchor = reader.start
@@ -160,7 +167,7 @@ def _parse_lines(path: Path, origin: Path, resume: Resume | None, titles: Path) 
     return Parsed(
         transcripts=(_transcript(rollout, origin, titles),),
         offset=rollout.anchor,
-        prefix_hash=fingerprint(path, rollout.anchor, reader.offset),
+        prefix_hash=hash_prefix(path, rollout.anchor, reader.offset),
         skipped_bytes=reader.skipped_bytes - known_skipped,
         drift=dict(rollout.drift - known_drift),
         restarted=reader.restarted,
@@ -168,7 +175,7 @@ def _parse_lines(path: Path, origin: Path, resume: Resume | None, titles: Path) 
 
 
 def _user_text(path: Path) -> UserText:
-    """Where this file says what was typed. Escaped quotes keep quoted records from counting."""
+    """Pick the record type in which this file says what was typed. Escaped quotes keep quoted records from counting."""
     with path.open("rb") as file:
         if not file.seek(0, os.SEEK_END):
             return "items"
@@ -180,10 +187,10 @@ def _user_text(path: Path) -> UserText:
 
 def _head_meta(path: Path) -> Record:
     """The session's own description: the first of the file, whatever later records repeat."""
-    for (_, record), _ in zip(Reader(path), range(_HEAD_RECORDS), strict=False):
+    for (_, record), _ in zip(LineReader(path), range(_HEAD_RECORDS), strict=False):
         if record.get("type") == "session_meta":
-            return mapping(record, "payload")
-        if "payload" not in record and "role" not in record and text(record, "id") is not None:
+            return object_at(record, "payload")
+        if "payload" not in record and "role" not in record and text_at(record, "id") is not None:
             return record
     return {}
 
@@ -191,11 +198,11 @@ def _head_meta(path: Path) -> Record:
 def _transcript(rollout: Rollout, path: Path, titles: Path) -> Transcript:
     meta = rollout.meta
     named = _UUID.search(path.name.split(".", 1)[0])
-    native_id = text(meta, "id") or (named[0] if named else path.name.split(".", 1)[0])
-    sub = dig(meta, "source", "subagent")
-    spawn = mapping(sub, "thread_spawn")
-    parent = text(spawn, "parent_thread_id") or text(meta, "parent_thread_id")
-    origin = text(meta, "forked_from_id")
+    native_id = text_at(meta, "id") or (named[0] if named else path.name.split(".", 1)[0])
+    sub = value_at(meta, "source", "subagent")
+    spawn = object_at(sub, "thread_spawn")
+    parent = text_at(spawn, "parent_thread_id") or text_at(meta, "parent_thread_id")
+    origin = text_at(meta, "forked_from_id")
     return Transcript(
         agent=Codex.name,
         native_id=native_id,
@@ -206,9 +213,9 @@ def _transcript(rollout: Rollout, path: Path, titles: Path) -> Transcript:
         actor=_actor(meta),
         parent_native_id=parent,
         forked_from=origin if origin != parent else None,
-        agent_type=text(spawn, "agent_role") or (sub if isinstance(sub, str) else text(sub, "other")),
-        description=text(spawn, "agent_nickname") or text(meta, "agent_nickname"),
-        spawn_depth=number(spawn, "depth"),
+        agent_type=text_at(spawn, "agent_role") or (sub if isinstance(sub, str) else text_at(sub, "other")),
+        description=text_at(spawn, "agent_nickname") or text_at(meta, "agent_nickname"),
+        spawn_depth=number_at(spawn, "depth"),
         model=rollout.model,
         title=rollout.title or _named(titles).get(native_id),
         started_at=parse_time(meta.get("timestamp")),
@@ -218,7 +225,7 @@ def _transcript(rollout: Rollout, path: Path, titles: Path) -> Transcript:
 def _actor(meta: Record) -> Actor:
     """Sub-agents, reviews and ``codex exec`` are driven by a program, not by a person."""
     source = meta.get("source")
-    return "agent" if source == "exec" or dig(source, "subagent") is not None else "human"
+    return "agent" if source == "exec" or value_at(source, "subagent") is not None else "human"
 
 
 def _named(index: Path) -> dict[str, str]:
@@ -233,8 +240,8 @@ def _named(index: Path) -> dict[str, str]:
 def _read_index(index: Path, size: int, mtime_ns: int) -> dict[str, str]:
     """Thread names by id, the last one given to a thread; ``size`` and ``mtime_ns`` make a changed file another."""
     names: dict[str, str] = {}
-    for _, record in Reader(index):
-        thread, name = text(record, "id"), text(record, "thread_name")
+    for _, record in LineReader(index):
+        thread, name = text_at(record, "id"), text_at(record, "thread_name")
         if thread is not None and name is not None:
             names[thread] = name
     return names

@@ -11,19 +11,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rekal.agents.formats.jsonl import clean
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.jsonl import clean_text
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import BEGIN, FilePatch, parse_patch
 
-_CALL = pattern(r"\btools\.([A-Za-z_]\w*)\s*\(")
-_KEY = pattern(r"(?:^|[{,\s])(\w+)\s*:\s*(?:String\.raw)?$|^\s*:\s*(?:String\.raw)?$")
-_SKIP = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ESCAPE = pattern(r"\\(u\{[0-9A-Fa-f]{1,6}\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)", re.DOTALL)
+_CALL = lazy_pattern(r"\btools\.([A-Za-z_]\w*)\s*\(")
+_KEY = lazy_pattern(r"(?:^|[{,\s])(\w+)\s*:\s*(?:String\.raw)?$|^\s*:\s*(?:String\.raw)?$")
+_SKIP = lazy_pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ESCAPE = lazy_pattern(r"\\(u\{[0-9A-Fa-f]{1,6}\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
-_CLOSING = {quote: pattern(rf"(?:[^\\{quote}]|\\.)*", re.DOTALL) for quote in "\"'`"}
+_CLOSING = {quote: lazy_pattern(rf"(?:[^\\{quote}]|\\.)*", re.DOTALL) for quote in "\"'`"}
 _KEY_REACH = 80
-_MARK = pattern(r"[\"'`/]")
-_GLUE = pattern(r"\s*[+,]\s*$")
+_MARK = lazy_pattern(r"[\"'`/]")
+_GLUE = lazy_pattern(r"\s*[+,]\s*$")
 
 
 class ScriptCall(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ def _pieces(source: str) -> Iterator[_Piece]:
             end = _string_end(source, at)
             raw = mark[0] == "`" and source.endswith("String.raw", 0, at)
             value = source[at + 1 : end]
-            yield _Piece(at, string=value if raw else clean(_ESCAPE.sub(_unescape, value)))
+            yield _Piece(at, string=value if raw else clean_text(_ESCAPE.sub(_unescape, value)))
             at = begin = end + 1
         elif comment := _SKIP.match(source, at):
             yield _Piece(begin, source[begin:at])
@@ -113,7 +113,7 @@ def _pieces(source: str) -> Iterator[_Piece]:
 
 
 def _string_end(source: str, at: int) -> int:
-    """Where the string literal that opens at ``at`` closes: at its quote, else at the end of the text."""
+    """Place where the string literal that opens at ``at`` closes: at its quote, else at the end of the text."""
     closing = _CLOSING[source[at]].match(source, at + 1)
     return closing.end() if closing else len(source)
 

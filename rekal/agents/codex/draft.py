@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import RawCall
 
 
-class RewindableDraft(Draft):
+class RewindableDraft(TranscriptBuilder):
     """A draft whose waiting calls may change before their answer, and whose last turns may be taken back."""
 
     def waits(self, key: str) -> bool:

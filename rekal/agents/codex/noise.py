@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from rekal.agents.formats.json_fields import objects, text
+from rekal.agents.formats.json_fields import objects_at, text_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
 _MACHINE = (
     "<environment_context>",
@@ -25,15 +25,15 @@ _MACHINE = (
     "<collaboration_mode>",
     "<hook_prompt",
 )
-_ROOT_AGENT = pattern(r"You are\b.{0,80}/root\b.{0,40}the primary agent", re.DOTALL)
-_WRAPPER = pattern(
+_ROOT_AGENT = lazy_pattern(r"You are\b.{0,80}/root\b.{0,40}the primary agent", re.DOTALL)
+_WRAPPER = lazy_pattern(
     r"# (?:Context from my IDE setup|Files mentioned by the user|In app browser|Diff comments"
     r"|Selected text|Applications mentioned by the user|Review findings)\b[^\n]*\n"
 )
-_REQUEST = pattern(r"^## My request for Codex:?[ \t]*$", re.MULTILINE)
-_IMAGE = pattern(r"</?image\b[^>]*>\s*")
-_UUID7 = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
-_CWD = pattern(r"<environment_context>.*?<cwd>\s*(.+?)\s*</cwd>", re.DOTALL)
+_REQUEST = lazy_pattern(r"^## My request for Codex:?[ \t]*$", re.MULTILINE)
+_IMAGE = lazy_pattern(r"</?image\b[^>]*>\s*")
+_UUID7 = lazy_pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
+_CWD = lazy_pattern(r"<environment_context>.*?<cwd>\s*(.+?)\s*</cwd>", re.DOTALL)
 
 
 def typed_text(message: str) -> str | None:
@@ -67,11 +67,11 @@ def content_text(payload: Record) -> str | None:
     content = payload.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(part for item in objects(content) if (part := text(item, "text")) is not None) or None
+    return "\n".join(part for item in objects_at(content) if (part := text_at(item, "text")) is not None) or None
 
 
 def is_own(turn_id: str | None, session_id: str | None) -> bool:
-    """Whether a turn is a session's own or copied from an older one: ids of version 7 sort by time of birth.
+    """True if a turn is a session's own or copied from an older one: ids of version 7 sort by time of birth.
 
     Without such ids there is no telling, and the turn counts as its own.
     """

@@ -7,11 +7,10 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from rekal.agents.codex import noise, tools
 from rekal.agents.codex import record_kinds as kinds
 from rekal.agents.codex.draft import RewindableDraft
-from rekal.agents.codex.noise import content_text, context_cwd, is_own, typed_text
-from rekal.agents.codex.tools import applied_files, output_text, patch_calls, read_call, read_output
-from rekal.agents.formats.json_fields import dig, mapping, number, text
+from rekal.agents.formats.json_fields import number_at, object_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.timestamps import parse_time
 from rekal.model import Outcome, RawCall, RawTurn, Role
@@ -51,8 +50,8 @@ class Rollout:
         """Take the session's own first record."""
         self.meta = meta
         self._add_place(meta)
-        source = dig(meta, "source", "subagent", "thread_spawn")
-        self._replaying = text(meta, "forked_from_id") is not None or isinstance(source, dict)
+        source = value_at(meta, "source", "subagent", "thread_spawn")
+        self._replaying = text_at(meta, "forked_from_id") is not None or isinstance(source, dict)
 
     def skip_replay(self) -> None:
         """Say that the reading begins behind a copied history."""
@@ -61,7 +60,7 @@ class Rollout:
     def read(self, offset: int, record: Record) -> None:
         """Take the next record, whose line begins at ``offset``."""
         self._at = (offset, self._at[1] + 1 if self._at[0] == offset and self._at[1] else 1)
-        kind, payload = text(record, "type"), record.get("payload")
+        kind, payload = text_at(record, "type"), record.get("payload")
         when = record.get("timestamp")
         if not isinstance(payload, dict):
             self._read_bare(record)
@@ -78,7 +77,7 @@ class Rollout:
         elif kind == "response_item":
             self._read_item(payload, when)
         elif kind == "compacted":
-            self._say("summary", text(payload, "message"), when)
+            self._say("summary", text_at(payload, "message"), when)
         else:
             self.drift[str(kind)[:60]] += 1
 
@@ -86,7 +85,7 @@ class Rollout:
         if "record_type" in record:
             return
         if record.get("type") is None and "role" not in record:
-            if not self.meta and text(record, "id") is not None:
+            if not self.meta and text_at(record, "id") is not None:
                 self.open(record)
             return
         self._read_item(record, record.get("timestamp"))
@@ -94,35 +93,35 @@ class Rollout:
     def _read_meta(self, payload: Record) -> None:
         if not self.meta:
             self.open(payload)
-        elif dig(payload, "id") == dig(self.meta, "id"):
+        elif value_at(payload, "id") == value_at(self.meta, "id"):
             self._add_place(payload)
         elif not self.draft.turns:
             self._replaying = True
 
     def _add_place(self, payload: Record) -> None:
-        if (cwd := text(payload, "cwd")) is not None:
+        if (cwd := text_at(payload, "cwd")) is not None:
             self.cwds[cwd] = None
             self._cwd = cwd
-        if (branch := text(payload, "git", "branch")) is not None:
+        if (branch := text_at(payload, "git", "branch")) is not None:
             self.branches[branch] = None
 
     def _is_own(self, payload: Record) -> bool:
-        return is_own(text(payload, "turn_id"), text(self.meta, "id"))
+        return noise.is_own(text_at(payload, "turn_id"), text_at(self.meta, "id"))
 
     def _is_inherited(self, record: Record) -> bool:
-        """Whether a record stands before the place where a sub-agent's description says that its own begin."""
-        begin, ordinal = number(self.meta, "subagent_history_start_ordinal"), number(record, "ordinal")
+        """True if a record stands before the place where a sub-agent's description says that its own begin."""
+        begin, ordinal = number_at(self.meta, "subagent_history_start_ordinal"), number_at(record, "ordinal")
         return begin is not None and ordinal is not None and ordinal < begin
 
     def _read_context(self, payload: Record) -> None:
         if self._replaying and not self._is_own(payload):
             return
         self._replaying = False
-        self.model = text(payload, "model") or self.model
+        self.model = text_at(payload, "model") or self.model
         self._add_place(payload)
 
     def _read_event(self, payload: Record, when: object) -> None:
-        kind = text(payload, "type")
+        kind = text_at(payload, "type")
         if kind in kinds.STARTS and (not self._replaying or self._is_own(payload)):
             self._replaying = False
             self._task, self._spoken = self._at[0], False
@@ -131,11 +130,11 @@ class Rollout:
         elif kind in kinds.ENDS:
             self._task = None
         elif kind == "user_message" and self._user_text == "events":
-            self._hear(text(payload, "message"), when)
+            self._hear(text_at(payload, "message"), when)
         elif kind == "thread_rolled_back":
-            self.draft.rewind(number(payload, "num_turns") or 0)
+            self.draft.rewind(number_at(payload, "num_turns") or 0)
         elif kind == "thread_name_updated":
-            self.title = text(payload, "thread_name") or self.title
+            self.title = text_at(payload, "thread_name") or self.title
         elif kind in ("entered_review_mode", "exited_review_mode"):
             self._reviewing = kind == "entered_review_mode"
         elif not self._read_report(str(kind), payload, when) and kind not in kinds.QUIET_EVENTS:
@@ -143,49 +142,49 @@ class Rollout:
 
     def _read_report(self, kind: str, payload: Record, when: object) -> bool:
         """Take an event that reports on a tool call; False when it does not."""
-        key = text(payload, "call_id") or ""
+        key = text_at(payload, "call_id") or ""
         if kind == "patch_apply_end":
             self._read_patch(key, payload, payload.get("success") is True, when)
         elif kind == "exec_command_end":
-            if (code := number(payload, "exit_code")) is not None:
+            if (code := number_at(payload, "exit_code")) is not None:
                 self._outcomes[key] = "ok" if code == 0 else "error"
         elif kind == "mcp_tool_call_end":
-            failed = dig(payload, "result", "Err") is not None
-            self._outcomes[key] = "error" if failed or dig(payload, "result", "Ok", "isError") else "ok"
+            failed = value_at(payload, "result", "Err") is not None
+            self._outcomes[key] = "error" if failed or value_at(payload, "result", "Ok", "isError") else "ok"
         elif kind == "item_completed":
-            self._read_completed(mapping(payload, "item"), when)
+            self._read_completed(object_at(payload, "item"), when)
         else:
             return False
         return True
 
     def _read_completed(self, item: Record, when: object) -> None:
-        kind = text(item, "type")
+        kind = text_at(item, "type")
         if kind == "UserMessage" and self._user_text == "completed":
-            self._hear(content_text(item), when)
+            self._hear(noise.content_text(item), when)
         elif kind == "AgentMessage":
-            self._say_once("completed", content_text(item), when)
-        elif kind == "FileChange" and (key := text(item, "id")) is not None:
+            self._say_once("completed", noise.content_text(item), when)
+        elif kind == "FileChange" and (key := text_at(item, "id")) is not None:
             self._read_patch(key, item, item.get("status") == "completed", when)
 
     def _read_patch(self, key: str, payload: Record, applied: bool, when: object) -> None:
-        files = applied_files(payload.get("changes"))
+        files = tools.applied_files(payload.get("changes"))
         if key in self._answered or not files:
             return
         outcome: Outcome = "ok" if applied else "error"
         if self.draft.waits(key):
             first = replace(self.draft.waiting_for(key)[0], native_id=key, path=None, wrote=())
-            self.draft.amend(key, patch_calls(first, files, self._cwd))
+            self.draft.amend(key, tools.patch_calls(first, files, self._cwd))
             self._outcomes[key] = outcome
             return
         # A program's patch is reported under an id of its own, while the program runs or after.
         self._scripts = dict.fromkeys(self._scripts, True)
         call = RawCall(tool="apply_patch", native_id=key, occurred_at=parse_time(when))
-        self.draft.ask(key, patch_calls(call, files, self._cwd))
-        self.draft.answer(key, outcome, text(payload, "stderr"))
+        self.draft.ask(key, tools.patch_calls(call, files, self._cwd))
+        self.draft.answer(key, outcome, text_at(payload, "stderr"))
         self._answered.add(key)
 
     def _read_item(self, payload: Record, when: object) -> None:
-        kind = text(payload, "type") or ("message" if "role" in payload else None)
+        kind = text_at(payload, "type") or ("message" if "role" in payload else None)
         if kind == "message":
             self._read_message(payload, when)
         elif kind in kinds.CALLS:
@@ -205,40 +204,42 @@ class Rollout:
             self.drift[f"response_item/{kind}"[:60]] += 1
 
     def _read_message(self, payload: Record, when: object) -> None:
-        role, content = payload.get("role"), content_text(payload)
+        role, content = payload.get("role"), noise.content_text(payload)
         if role == "assistant":
             self._say_once("items", content, when)
         elif role == "user" and content is not None:
-            if not self.cwds and (cwd := context_cwd(content)) is not None:
+            if not self.cwds and (cwd := noise.context_cwd(content)) is not None:
                 self._add_place({"cwd": cwd})
-            if self._user_text == "items" and (typed := typed_text(content)) is not None:
+            if self._user_text == "items" and (typed := noise.typed_text(content)) is not None:
                 self._release()
                 self._held = (self._at[0], self._turn(self._human_role(), typed, when))
 
     def _read_letter(self, payload: Record, when: object) -> None:
         """A message between agents: to a sub-agent it is the task; to anyone else it repeats that one's session."""
-        path = text(self.meta, "agent_path") or text(self.meta, "source", "subagent", "thread_spawn", "agent_path")
+        path = text_at(self.meta, "agent_path") or text_at(
+            self.meta, "source", "subagent", "thread_spawn", "agent_path"
+        )
         if path is not None and payload.get("recipient") == path and payload.get("author") != path:
-            words = (content_text(payload) or "").partition("\nPayload:\n")
+            words = (noise.content_text(payload) or "").partition("\nPayload:\n")
             self._hear(words[2] if words[1] else words[0], when)
 
     def _read_call(self, kind: str, payload: Record, when: object) -> None:
         self._release()
-        name = text(payload, "name") or kind.removesuffix("_call")
-        space = text(payload, "namespace")
-        key = text(payload, "call_id") or text(payload, "id") or self._id()
+        name = text_at(payload, "name") or kind.removesuffix("_call")
+        space = text_at(payload, "namespace")
+        key = text_at(payload, "call_id") or text_at(payload, "id") or self._id()
         tool = f"{space}.{name}" if space else name
         call = RawCall(tool=tool, native_id=key, occurred_at=parse_time(when))
         if key in self._answered or self.draft.waits(key):
             return
-        self.draft.ask(key, read_call(call, payload, self._cwd))
+        self.draft.ask(key, tools.read_call(call, payload, self._cwd))
         if tool == "exec":
             self._scripts[key] = False
 
     def _read_answer(self, payload: Record) -> None:
-        key = text(payload, "call_id") or ""
+        key = text_at(payload, "call_id") or ""
         output = payload.get("output")
-        outcome, said = read_output(output)
+        outcome, said = tools.read_output(output)
         outcome = self._outcomes.pop(key, None) or outcome
         reported = self._scripts.pop(key, False)
         if not self.draft.waits(key):
@@ -247,11 +248,11 @@ class Rollout:
             kept = [call for call in self.draft.waiting_for(key) if call.tool != "apply_patch"]
             self.draft.amend(key, kept)
         self._answered.add(key)
-        self.draft.answer(key, outcome, said or output_text(output))
+        self.draft.answer(key, outcome, said or tools.output_text(output))
 
     def _hear(self, message: str | None, when: object) -> None:
         """Take what a person typed; a second prompt within a task steers it. Reviews write their own prompts."""
-        typed = typed_text(message) if message is not None else None
+        typed = noise.typed_text(message) if message is not None else None
         if typed is not None and not self._reviewing:
             self._place_human(self._at[0], self._turn(self._human_role(), typed, when))
 

@@ -8,17 +8,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rekal.agents.codex.code_mode import ScriptCall, script_calls, script_patches
-from rekal.agents.formats.json_fields import dig, first_text, load_object, mapping, objects, text
+from rekal.agents.codex import code_mode
+from rekal.agents.codex.code_mode import ScriptCall
+from rekal.agents.formats.json_fields import first_text, load_object, object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import BEGIN, FilePatch, added_lines, parse_patch, text_lines
 from rekal.agents.formats.transcript_builder import fan_out
 from rekal.model import Change, Outcome, RawCall
 
-_EXIT = pattern(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)(?=\n|$)")
-_RUNNING = pattern(r"(?:^|\n)(?:Process running with session ID|Script running with cell ID)")
-_FAILED = pattern(
+_EXIT = lazy_pattern(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)(?=\n|$)")
+_RUNNING = lazy_pattern(r"(?:^|\n)(?:Process running with session ID|Script running with cell ID)")
+_FAILED = lazy_pattern(
     r"(?:apply_patch verification failed|exec_command failed|aborted by user|Script (?:failed|error|terminated)"
     r"|failed to parse function arguments|unsupported call|execution error|Error:)"
 )
@@ -41,8 +42,8 @@ def read_call(call: RawCall, payload: Record, cwd: str | None) -> list[RawCall]:
     patch = source or first_text(arguments, "patch", "input") or command or ""
     files = parse_patch(patch) if BEGIN in patch else ()
     if call.tool == "apply_patch" or files:
-        return patch_calls(place(call, None, None, command), files, home)
-    return [place(call, first_text(arguments, "path", "file_path"), home, command)]
+        return patch_calls(call_location(call, None, None, command), files, home)
+    return [call_location(call, first_text(arguments, "path", "file_path"), home, command)]
 
 
 def _arguments(payload: Record) -> Any:
@@ -55,7 +56,7 @@ def command_of(arguments: object) -> str | None:
     """The shell command among the arguments; of ``["bash", "-lc", COMMAND]`` the last part."""
     if (found := first_text(arguments, "cmd", "command", "chars")) is not None:
         return found
-    parts = dig(arguments, "command") or dig(arguments, "cmd")
+    parts = value_at(arguments, "command") or value_at(arguments, "cmd")
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         return None
     if len(parts) == 3 and parts[1] in ("-lc", "-c", "-Command"):
@@ -64,12 +65,12 @@ def command_of(arguments: object) -> str | None:
 
 
 def _read_script(call: RawCall, source: str, cwd: str | None) -> list[RawCall]:
-    found = [_script_call(call, part, source, cwd) for part in script_calls(source)]
-    for file in script_patches(source):
-        found += patch_calls(place(call, None, None, None, "apply_patch"), (file,), cwd)
+    found = [_script_call(call, part, source, cwd) for part in code_mode.script_calls(source)]
+    for file in code_mode.script_patches(source):
+        found += patch_calls(call_location(call, None, None, None, "apply_patch"), (file,), cwd)
     if not found:
-        return [place(call, None, None, source)]
-    return number(found)
+        return [call_location(call, None, None, source)]
+    return version_number(found)
 
 
 def _script_call(call: RawCall, part: ScriptCall, source: str, cwd: str | None) -> RawCall:
@@ -77,17 +78,17 @@ def _script_call(call: RawCall, part: ScriptCall, source: str, cwd: str | None) 
     command = command_of(arguments)
     if part.tool == "exec_command":
         command = command or source
-    return place(call, first_text(arguments, "path"), arguments.get("workdir") or cwd, command, part.tool)
+    return call_location(call, first_text(arguments, "path"), arguments.get("workdir") or cwd, command, part.tool)
 
 
-def place(call: RawCall, path: str | None, cwd: str | None, command: str | None, tool: str = "") -> RawCall:
+def call_location(call: RawCall, path: str | None, cwd: str | None, command: str | None, tool: str = "") -> RawCall:
     """``call`` with its path and command. ``cwd`` is kept when the path needs it."""
     home = cwd if path is not None and not is_absolute(path) else None
     return replace(call, tool=tool or call.tool, path=path, command=command, cwd=home)
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path is absolute on the system it was recorded on, whichever that was."""
+    """True if a path is absolute on the system it was recorded on, whichever that was."""
     return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
 
 
@@ -98,7 +99,7 @@ def patch_calls(call: RawCall, files: tuple[FilePatch, ...], cwd: str | None) ->
     return fan_out(call, files)
 
 
-def number(calls: list[RawCall]) -> list[RawCall]:
+def version_number(calls: list[RawCall]) -> list[RawCall]:
     """Number the ids of calls that came from one."""
     if len(calls) < 2:
         return calls
@@ -109,26 +110,26 @@ def applied_files(changes: object) -> tuple[FilePatch, ...]:
     """The files of a ``patch_apply_end``: ``{path: {type, content | unified_diff, move_path}}``."""
     files = []
     for path, change in changes.items() if isinstance(changes, dict) else ():
-        kind = _KINDS.get(text(change, "type") or "", "M")
-        diff, content = text(change, "unified_diff"), text(change, "content")
+        kind = _KINDS.get(text_at(change, "type") or "", "M")
+        diff, content = text_at(change, "unified_diff"), text_at(change, "content")
         if kind == "D":
             wrote: tuple[str, ...] = ()
         else:
             wrote = added_lines(diff) if diff is not None else text_lines(content or "")
-        moved = text(change, "move_path")
+        moved = text_at(change, "move_path")
         files.append(FilePatch(moved, "R", wrote, path) if moved else FilePatch(path, kind, wrote))
     return tuple(files)
 
 
 def read_output(output: object) -> tuple[Outcome | None, str | None]:
-    """How a call went and what it said. No outcome means that it still runs."""
+    """Return how a call went and what it said. No outcome means that it still runs."""
     said = output_text(output)
     if isinstance(output, dict) and isinstance(success := output.get("success"), bool):
         return ("ok" if success else "error"), said
-    wrapped = mapping(load_object(output))
-    code = mapping(wrapped, "metadata").get("exit_code")
+    wrapped = object_at(load_object(output))
+    code = object_at(wrapped, "metadata").get("exit_code")
     if isinstance(code, int):
-        return ("ok" if code == 0 else "error"), text(wrapped, "output")
+        return ("ok" if code == 0 else "error"), text_at(wrapped, "output")
     # The header echoes the command, which may be long; text without a header may quote anything.
     head = said if said.startswith(_HEADERS) else said[:_HEAD]
     if (exited := _EXIT.search(head)) is not None:
@@ -143,5 +144,5 @@ def output_text(output: object) -> str:
     if isinstance(output, str):
         return output
     if isinstance(output, list):
-        return "\n".join(part for item in objects(output) if (part := text(item, "text")) is not None)
+        return "\n".join(part for item in objects_at(output) if (part := text_at(item, "text")) is not None)
     return first_text(output, "content", "text", "output") or ""

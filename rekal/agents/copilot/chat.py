@@ -7,18 +7,25 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rekal.agents.formats.edit_arguments import read_tool
-from rekal.agents.formats.json_fields import dig, first_text, mapping, number, objects, text
+from rekal.agents.formats.json_fields import (
+    first_text,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+    value_at,
+)
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.patches import text_lines
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
 
 KINDS = _INITIAL, _SET, _PUSH, _DELETE = (0, 1, 2, 3)
 """The kinds of entry in the log."""
 
 
-def replay(entries: Iterable[Record]) -> Record:
+def replay_changes(entries: Iterable[Record]) -> Record:
     """The state that a log of changes adds up to.
 
     ``{kind: 0, v}`` replaces it, 1 sets ``v`` at the path ``k``, 2 appends the items of ``v`` there (cutting the
@@ -29,7 +36,7 @@ def replay(entries: Iterable[Record]) -> Record:
     for entry in entries:
         kind, path = entry.get("kind"), entry.get("k")
         if kind == _INITIAL:
-            state = mapping(entry, "v") or state
+            state = object_at(entry, "v") or state
         elif kind in (_SET, _PUSH, _DELETE) and isinstance(path, list) and path:
             holder: Any = state
             for key in path[:-1]:
@@ -59,7 +66,7 @@ def _change(holder: Any, key: object, entry: Record) -> None:
             return
         items = _get(holder, key)
         kept = items if isinstance(items, list) else []
-        value = kept[: number(entry, "i")] + value
+        value = kept[: number_at(entry, "i")] + value
     place: Any = None
     if isinstance(holder, dict) and isinstance(key, str):
         place = key
@@ -73,25 +80,25 @@ def _change(holder: Any, key: object, entry: Record) -> None:
         del holder[place]
 
 
-def transcript(agent: str, state: Record, native_id: str, cwds: tuple[str, ...]) -> Transcript:
+def read_chat_session(agent: str, state: Record, native_id: str, cwds: tuple[str, ...]) -> Transcript:
     """The transcript of a session's state; ``native_id`` counts where the state names none.
 
     The last request is told once it has ended: until then its answer still grows.
     """
-    draft, model = Draft(), None
-    requests = objects(state, "requests")
+    draft, model = TranscriptBuilder(), None
+    requests = objects_at(state, "requests")
     for place, request in enumerate(requests):
         ended = place + 1 < len(requests) or _ended(request)
         model = _model(request) or model
-        _tell(draft, request, text(request, "requestId") or f"#{place}", ended)
+        _tell(draft, request, text_at(request, "requestId") or f"#{place}", ended)
     return Transcript(
         agent=agent,
-        native_id=text(state, "sessionId") or native_id,
+        native_id=text_at(state, "sessionId") or native_id,
         turns=tuple(draft.turns),
         calls=tuple(draft.calls),
         cwds=cwds,
         model=model,
-        title=text(state, "customTitle"),
+        title=text_at(state, "customTitle"),
         started_at=parse_time(state.get("creationDate")),
     )
 
@@ -99,25 +106,25 @@ def transcript(agent: str, state: Record, native_id: str, cwds: tuple[str, ...])
 def _ended(request: Record) -> bool:
     if isinstance(request.get("result"), dict) or request.get("isCanceled") or request.get("isComplete"):
         return True
-    return number(request, "modelState", "value") in (1, 2, 3)
+    return number_at(request, "modelState", "value") in (1, 2, 3)
 
 
 def _model(request: Record) -> str | None:
-    found = text(request, "result", "metadata", "resolvedModel") or text(request, "modelId")
+    found = text_at(request, "result", "metadata", "resolvedModel") or text_at(request, "modelId")
     return found.removeprefix("copilot/") if found is not None else None
 
 
-def _tell(draft: Draft, request: Record, key: str, ended: bool) -> None:
+def _tell(draft: TranscriptBuilder, request: Record, key: str, ended: bool) -> None:
     when = parse_time(request.get("timestamp"))
     if (prompt := _prompt(request.get("message"))) is not None:
         draft.say(RawTurn("human", prompt, native_id=key, occurred_at=when))
     if not ended:
         return
-    answer = _answer_text(objects(request, "response"))
+    answer = _answer_text(objects_at(request, "response"))
     if answer:
-        native_id = text(request, "responseId") or f"{key}:response"
+        native_id = text_at(request, "responseId") or f"{key}:response"
         draft.say(RawTurn("assistant", answer, native_id=native_id, occurred_at=when, model=_model(request)))
-    edited = {path for part in _edit_groups(request) if (path := uri_path(part.get("uri"))) is not None}
+    edited = {path for part in _edit_groups(request) if (path := chat_uri_path(part.get("uri"))) is not None}
     told = _tell_rounds(draft, request, edited) or _tell_invocations(draft, request)
     _tell_edits(draft, request, key, told)
     draft.pass_over()
@@ -126,7 +133,9 @@ def _tell(draft: Draft, request: Record, key: str, ended: bool) -> None:
 def _prompt(message: object) -> str | None:
     if isinstance(message, str):
         return message.strip() or None
-    whole = text(message, "text") or "".join(part for item in objects(message, "parts") if (part := text(item, "text")))
+    whole = text_at(message, "text") or "".join(
+        part for item in objects_at(message, "parts") if (part := text_at(item, "text"))
+    )
     return whole.strip() or None
 
 
@@ -135,27 +144,27 @@ def _answer_text(parts: list[Record]) -> str:
     words = []
     for part in parts:
         if part.get("kind") is None or part.get("kind") == "markdownContent":
-            found = first_text(part, "value") or text(part, "content", "value")
+            found = first_text(part, "value") or text_at(part, "content", "value")
             if found is not None and found.strip() != "```":
                 words.append(found)
         elif part.get("kind") == "inlineReference":
             reference = part.get("inlineReference")
-            path = uri_path(reference) or uri_path(dig(reference, "uri"))
-            name = text(part, "name") or text(reference, "name")
+            path = chat_uri_path(reference) or chat_uri_path(value_at(reference, "uri"))
+            name = text_at(part, "name") or text_at(reference, "name")
             if label := name or (path or "").replace("\\", "/").rsplit("/", 1)[-1]:
                 words.append(f"`{label}`")
     return "".join(words).strip()
 
 
-def _tell_rounds(draft: Draft, request: Record, edited: set[str]) -> set[str]:
+def _tell_rounds(draft: TranscriptBuilder, request: Record, edited: set[str]) -> set[str]:
     """Tell the calls as the model made them; returns the paths they edit, with "" once there is any call."""
-    metadata = mapping(request, "result", "metadata")
-    results = mapping(metadata, "toolCallResults")
+    metadata = object_at(request, "result", "metadata")
+    results = object_at(metadata, "toolCallResults")
     told: set[str] = set()
-    for turn in objects(metadata, "toolCallRounds"):
+    for turn in objects_at(metadata, "toolCallRounds"):
         when = parse_time(turn.get("timestamp") or request.get("timestamp"))
-        for made in objects(turn, "toolCalls"):
-            key, name = text(made, "id"), text(made, "name")
+        for made in objects_at(turn, "toolCalls"):
+            key, name = text_at(made, "id"), text_at(made, "name")
             if key is None or name is None:
                 continue
             calls = read_tool(RawCall(name, native_id=key, occurred_at=when), made.get("arguments"))
@@ -166,15 +175,15 @@ def _tell_rounds(draft: Draft, request: Record, edited: set[str]) -> set[str]:
     return told
 
 
-def _tell_invocations(draft: Draft, request: Record) -> set[str]:
+def _tell_invocations(draft: TranscriptBuilder, request: Record) -> set[str]:
     """Tell the calls that only the answer shows, without their arguments."""
-    for part in objects(request, "response"):
-        key, name = text(part, "toolCallId"), text(part, "toolId")
+    for part in objects_at(request, "response"):
+        key, name = text_at(part, "toolCallId"), text_at(part, "toolId")
         if part.get("kind") != "toolInvocationSerialized" or key is None or name is None:
             continue
-        details = mapping(part, "toolSpecificData")
-        command = text(details, "commandLine", "original") or text(details, "command")
-        code = number(details, "terminalCommandState", "exitCode")
+        details = object_at(part, "toolSpecificData")
+        command = text_at(details, "commandLine", "original") or text_at(details, "command")
+        code = number_at(details, "terminalCommandState", "exitCode")
         call = RawCall(name, native_id=key, command=command, occurred_at=parse_time(request.get("timestamp")))
         draft.ask(key, [call])
         if part.get("isComplete"):
@@ -184,25 +193,25 @@ def _tell_invocations(draft: Draft, request: Record) -> set[str]:
 
 
 def _edit_groups(request: Record) -> list[Record]:
-    return [part for part in objects(request, "response") if part.get("kind") == "textEditGroup"]
+    return [part for part in objects_at(request, "response") if part.get("kind") == "textEditGroup"]
 
 
-def _tell_edits(draft: Draft, request: Record, key: str, told: set[str]) -> None:
+def _tell_edits(draft: TranscriptBuilder, request: Record, key: str, told: set[str]) -> None:
     """Tell the edits that no call accounts for."""
     for place, part in enumerate(_edit_groups(request), 1):
-        path = uri_path(part.get("uri"))
+        path = chat_uri_path(part.get("uri"))
         if path is None or path in told:
             continue
         batches = part.get("edits")
-        edits = [edit for batch in batches for edit in objects(batch)] if isinstance(batches, list) else []
-        wrote = tuple(line for edit in edits for line in text_lines(text(edit, "text") or ""))
+        edits = [edit for batch in batches for edit in objects_at(batch)] if isinstance(batches, list) else []
+        wrote = tuple(line for edit in edits for line in text_lines(text_at(edit, "text") or ""))
         native_id = f"{key}:edit#{place}"
         when = parse_time(request.get("timestamp"))
         draft.ask(native_id, [RawCall("textEdit", native_id=native_id, path=path, occurred_at=when, wrote=wrote)])
         draft.answer(native_id, "ok")
 
 
-def uri_path(uri: object) -> str | None:
+def chat_uri_path(uri: object) -> str | None:
     """The path of a ``file:`` URI, as text or as VS Code's object; None for any other scheme.
 
     A path inside WSL counts as well: it is this machine's.

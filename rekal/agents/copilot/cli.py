@@ -9,16 +9,16 @@ from pathlib import Path
 
 from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.copilot.events import PLACES, Events
-from rekal.agents.formats.json_fields import load_object, text
-from rekal.agents.formats.jsonl import Reader, Record, clean, fingerprint
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.json_fields import load_object, text_at
+from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.errors import SourceError
 
 NAME = "copilot"
-_FIRST = pattern(
+_FIRST = lazy_pattern(
     rb'^\{(?=[^{}]*"type"\s*:\s*"(?:session\.start|user\.message|assistant\.message)")[^{}]*"data"\s*:\s*\{'
 )
-_PRODUCER = pattern(rb'"(?:producer|copilotVersion|interactionId|parentId)"\s*:')
+_PRODUCER = lazy_pattern(rb'"(?:producer|copilotVersion|interactionId|parentId)"\s*:')
 _STORES = ("session-state", "history-session-state")
 _TITLE_BYTES = 64 << 10
 
@@ -48,7 +48,7 @@ class CopilotCli:
         return parse_events(path, path.parent.name if own_folder else path.stem, resume, title)
 
     def sniff(self, head: bytes) -> bool:
-        """Whether ``head`` starts with a Copilot event."""
+        """True if ``head`` starts with a Copilot event."""
         first = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
         return _FIRST.search(first) is not None and _PRODUCER.search(first) is not None
 
@@ -75,8 +75,8 @@ def _title(path: Path) -> str | None:
             found = yaml.safe_load(file.read(_TITLE_BYTES).decode("utf-8", "replace"))
     except (OSError, yaml.YAMLError):
         return None
-    name = text(found, "name")
-    return clean(name) if name is not None else None
+    name = text_at(found, "name")
+    return clean_text(name) if name is not None else None
 
 
 def parse_events(
@@ -86,7 +86,7 @@ def parse_events(
 
     Raises :class:`SourceError` when it holds records but none of a session.
     """
-    reader = Reader(path, resume)
+    reader = LineReader(path, resume)
     events = Events()
     events.cwds.update(dict.fromkeys(cwds))
     if reader.start:
@@ -108,7 +108,7 @@ def parse_events(
     return Parsed(
         transcripts=events.transcripts(NAME, native_id, title),
         offset=events.anchor,
-        prefix_hash=fingerprint(path, events.anchor, reader.offset),
+        prefix_hash=hash_prefix(path, events.anchor, reader.offset),
         skipped_bytes=reader.skipped_bytes - known_skipped,
         drift=dict(events.drift - known_drift),
         restarted=reader.restarted,

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections import Counter
 
 from rekal.agents.formats.edit_arguments import read_tool
-from rekal.agents.formats.json_fields import dig, first_text, mapping, objects, text
+from rekal.agents.formats.json_fields import first_text, object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 
 PLACES = ("session.start", "session.resume", "session.context_changed")
 """Events that say where the session is."""
 
-_EXIT = pattern(r"<[^<>]*exit(?:ed)?(?: with)?(?: exit)? code (-?\d+)>\s*$")
-_QUIET = pattern(
+_EXIT = lazy_pattern(r"<[^<>]*exit(?:ed)?(?: with)?(?: exit)? code (-?\d+)>\s*$")
+_QUIET = lazy_pattern(
     r"(?:hook|permission|usage|external_tool)\..*"
     r"|assistant\.(?:turn_start|turn_end|reasoning|usage|intent|streaming_delta)"
     r"|system\.(?:message|notification)|tool\.(?:execution_partial_result|execution_progress|user_requested)"
@@ -34,7 +34,7 @@ class _Agent:
     """One agent of the file: the session's own, or a sub-agent."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = TranscriptBuilder()
         self.parent: str | None = None
         self.kind: str | None = None
         self.description: str | None = None
@@ -73,49 +73,49 @@ class Events:
 
     def settle(self, event: Record) -> None:
         """Take what an event before the reading says of the session and its place, and nothing else."""
-        data = mapping(event, "data")
+        data = object_at(event, "data")
         if event.get("type") == "session.start":
-            self.session_id = text(data, "sessionId")
+            self.session_id = text_at(data, "sessionId")
             self._main.started = data.get("startTime")
         self._move(data)
 
     def read(self, offset: int, event: Record) -> None:
         """Take the next event, whose line begins at ``offset``."""
         self._place = (offset, self._place[1] + 1 if self._place[0] == offset and self._place[1] else 1)
-        kind, data = event.get("type"), mapping(event, "data")
-        name = text(event, "agentId") or text(data, "parentToolCallId")
+        kind, data = event.get("type"), object_at(event, "data")
+        name = text_at(event, "agentId") or text_at(data, "parentToolCallId")
         if kind in PLACES:
             self.settle(event)
         elif kind == "session.model_change":
-            self._main.model = text(data, "newModel") or self._main.model
+            self._main.model = text_at(data, "newModel") or self._main.model
         elif kind == "user.message":
             self._read_user(name, event, data)
         elif kind == "assistant.message":
             self._read_assistant(name, event, data)
         elif kind == "tool.execution_start":
-            self._ask(name, data, text(data, "toolName"), event)
+            self._ask(name, data, text_at(data, "toolName"), event)
         elif kind == "tool.execution_complete":
             self._answer(data)
         elif kind == "subagent.started":
             self._start(event, data)
         elif kind in ("subagent.completed", "subagent.failed"):
-            self._close(text(data, "toolCallId") or name)
+            self._close(text_at(data, "toolCallId") or name)
         elif kind == "session.compaction_complete":
-            self._say(name, "summary", text(data, "summaryContent"), event)
+            self._say(name, "summary", text_at(data, "summaryContent"), event)
         elif kind == "session.task_complete":
-            self._say(name, "assistant", text(data, "summary"), event)
+            self._say(name, "assistant", text_at(data, "summary"), event)
         elif not isinstance(kind, str) or not _QUIET.fullmatch(kind):
             self.drift[str(kind)[:60]] += 1
 
     def _move(self, data: Record) -> None:
         """Take a place: of ``session.context_changed`` the data itself is the context."""
-        context = mapping(data, "context") or data
+        context = object_at(data, "context") or data
         if (cwd := first_text(context, "cwd", "gitRoot")) is not None:
             self._cwd = cwd
             self.cwds[cwd] = None
-        if (branch := text(context, "branch")) is not None:
+        if (branch := text_at(context, "branch")) is not None:
             self.branches[branch] = None
-        self._main.model = text(data, "selectedModel") or self._main.model
+        self._main.model = text_at(data, "selectedModel") or self._main.model
 
     def _agent(self, name: str | None) -> _Agent:
         """The session's own agent, or the sub-agent ``name``, which may have begun before this reading."""
@@ -130,8 +130,8 @@ class Events:
         source = data.get("source")
         if source is not None and not (name is not None and str(source).startswith("agent-")):
             return
-        words = text(data, "content") or ""
-        names = [first_text(item, "displayName", "path") for item in objects(data, "attachments")]
+        words = text_at(data, "content") or ""
+        names = [first_text(item, "displayName", "path") for item in objects_at(data, "attachments")]
         attached = ", ".join(found for found in names if found is not None)
         message = f"{words}\n[attached: {attached}]".strip() if attached else words
         role: Role = "steering" if data.get("delivery") == "steering" else "human"
@@ -141,10 +141,10 @@ class Events:
 
     def _read_assistant(self, name: str | None, event: Record, data: Record) -> None:
         agent = self._agent(name)
-        agent.model = text(data, "model") or agent.model
-        self._say(name, "assistant", text(data, "content"), event)
-        for request in objects(data, "toolRequests"):
-            self._ask(name, request, text(request, "name"), event)
+        agent.model = text_at(data, "model") or agent.model
+        self._say(name, "assistant", text_at(data, "content"), event)
+        for request in objects_at(data, "toolRequests"):
+            self._ask(name, request, text_at(request, "name"), event)
 
     def _say(self, name: str | None, role: Role, content: str | None, event: Record) -> None:
         agent = self._agent(name)
@@ -157,7 +157,7 @@ class Events:
         turn = RawTurn(
             role,
             content.strip(),
-            native_id=text(event, "id") or self._id(),
+            native_id=text_at(event, "id") or self._id(),
             occurred_at=parse_time(event.get("timestamp")),
             model=agent.model if role == "assistant" else None,
         )
@@ -170,39 +170,39 @@ class Events:
         self._asked = {key: (at, by) for key, (at, by) in self._asked.items() if by != name}
 
     def _ask(self, name: str | None, data: Record, tool: str | None, event: Record) -> None:
-        key = text(data, "toolCallId")
+        key = text_at(data, "toolCallId")
         if key is None or tool is None or key in self._asked:
             return
         self._asked[key] = (self._place[0], name)
         arguments = data.get("arguments")
         if tool == "task":
-            self._tasks[key] = mapping(arguments)
+            self._tasks[key] = object_at(arguments)
         call = RawCall(tool=tool, native_id=key, occurred_at=parse_time(event.get("timestamp")))
         self._agent(name).draft.ask(key, read_tool(call, arguments, self._cwd))
 
     def _answer(self, data: Record) -> None:
-        key = text(data, "toolCallId") or ""
+        key = text_at(data, "toolCallId") or ""
         if key not in self._asked:
             return
         _, name = self._asked.pop(key)
         result = data.get("result")
-        said = first_text(result, "content", "text_result_for_llm") or text(data, "error", "message")
+        said = first_text(result, "content", "text_result_for_llm") or text_at(data, "error", "message")
         self._agent(name).draft.answer(key, _outcome(data, said), said)
 
     def _start(self, event: Record, data: Record) -> None:
-        key = text(data, "toolCallId") or text(event, "agentId")
+        key = text_at(data, "toolCallId") or text_at(event, "agentId")
         if key is None:
             return
         agent = self._agent(key)
-        _, by = self._asked.get(key, (0, text(data, "parentToolCallId")))
+        _, by = self._asked.get(key, (0, text_at(data, "parentToolCallId")))
         agent.parent = by
         agent.depth = self._agents[by].depth + 1 if by in self._agents else 1
         task = self._tasks.get(key, {})
-        agent.kind = text(data, "agentName")
-        agent.description = text(task, "description") or text(data, "agentDisplayName")
-        agent.model = text(data, "model") or agent.model
+        agent.kind = text_at(data, "agentName")
+        agent.description = text_at(task, "description") or text_at(data, "agentDisplayName")
+        agent.model = text_at(data, "model") or agent.model
         agent.started = event.get("timestamp")
-        if (prompt := text(task, "prompt")) is not None:
+        if (prompt := text_at(task, "prompt")) is not None:
             agent.prompt = RawTurn(
                 "human", prompt.strip(), native_id=f"{key}:task", occurred_at=parse_time(agent.started)
             )
@@ -246,14 +246,14 @@ class Events:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was recognised."""
+        """True if nothing was recognised."""
         return self.session_id is None and not self._agents and not self._main.draft.turns
 
 
 def _outcome(data: Record, said: str | None) -> Outcome:
     success = data.get("success")
     if not isinstance(success, bool):
-        failed = data.get("error") is not None or dig(data, "result", "result_type") == "failure"
+        failed = data.get("error") is not None or value_at(data, "result", "result_type") == "failure"
         return "error" if failed else "ok"
     exited = _EXIT.search(said or "")
     return "ok" if success and (exited is None or int(exited[1]) == 0) else "error"

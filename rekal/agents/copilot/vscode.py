@@ -9,20 +9,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rekal.agents.base import Parsed, Resume, Source, Where
-from rekal.agents.copilot.chat import KINDS, replay, transcript, uri_path
-from rekal.agents.copilot.cli import NAME, parse_events
-from rekal.agents.formats.json_fields import load_object, objects, read_object, text
-from rekal.agents.formats.jsonl import Reader
-from rekal.agents.formats.lazy_regex import pattern
-from rekal.agents.formats.repo_paths import concerns
+from rekal.agents.copilot import chat, cli
+from rekal.agents.copilot.chat import KINDS
+from rekal.agents.copilot.cli import NAME
+from rekal.agents.formats.json_fields import load_object, objects_at, read_object, text_at
+from rekal.agents.formats.jsonl import LineReader
+from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.agents.formats.repo_paths import concerns_roots
 from rekal.errors import SourceError
 
 _PRODUCTS = ("Code", "Code - Insiders", "VSCodium")
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server")
 _TRANSCRIPTS = ("GitHub.copilot-chat", "transcripts")
-_STATE = pattern(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,(?=.*"(?:requests|responderUsername|sessionId)"\s*:)', re.DOTALL)
-_LOG = pattern(rb'^\{"kind"\s*:\s*(?:0\s*,\s*"v"\s*:\s*\{|[123]\s*,\s*"k"\s*:\s*\[)')
-_FOLDER = pattern(r'"(path|uri)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_STATE = lazy_pattern(
+    rb'^\s*\{\s*"version"\s*:\s*\d+\s*,(?=.*"(?:requests|responderUsername|sessionId)"\s*:)', re.DOTALL
+)
+_LOG = lazy_pattern(rb'^\{"kind"\s*:\s*(?:0\s*,\s*"v"\s*:\s*\{|[123]\s*,\s*"k"\s*:\s*\[)')
+_FOLDER = lazy_pattern(r'"(path|uri)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class CopilotChat:
@@ -33,7 +36,7 @@ class CopilotChat:
     def discover(self, where: Where) -> Iterator[Source]:
         """Yield the sessions of the workspaces that lie inside ``where.roots`` or above."""
         for storage in _storages(where):
-            if any(concerns(folder, where.roots) for folder in _folders(storage / "workspace.json")):
+            if any(concerns_roots(folder, where.roots) for folder in _folders(storage / "workspace.json")):
                 for path in _sessions(storage):
                     try:
                         stat = path.stat()
@@ -46,28 +49,28 @@ class CopilotChat:
         path = source.path
         if path.parent.name == _TRANSCRIPTS[-1]:
             folders = _folders(path.parents[2] / "workspace.json")
-            return parse_events(path, path.stem, resume, None, folders)
+            return cli.parse_events(path, path.stem, resume, None, folders)
         folders = _folders(path.parents[1] / "workspace.json")
         if path.suffix == ".jsonl":
             return _parse_log(path, folders)
         state = read_object(path)
         if not isinstance(state.get("requests"), list):
             raise SourceError(f"{path} holds no chat session")
-        return Parsed(transcripts=(transcript(self.name, state, path.stem, folders),))
+        return Parsed(transcripts=(chat.read_chat_session(self.name, state, path.stem, folders),))
 
     def sniff(self, head: bytes) -> bool:
-        """Whether ``head`` starts a chat session, as a state or as a log of changes."""
+        """True if ``head`` starts a chat session, as a state or as a log of changes."""
         head = head.removeprefix(b"\xef\xbb\xbf")
         return _LOG.match(head) is not None or _STATE.match(head) is not None
 
 
 def _parse_log(path: Path, folders: tuple[str, ...]) -> Parsed:
-    reader = Reader(path)
+    reader = LineReader(path)
     entries = [entry for _, entry in reader]
     drift = Counter(f"kind {entry.get('kind')}"[:60] for entry in entries if entry.get("kind") not in KINDS)
     if len(entries) == drift.total() and (entries or reader.skipped_bytes):
         raise SourceError(f"{path} holds no chat session")
-    found = transcript(NAME, replay(entries), path.stem, folders)
+    found = chat.read_chat_session(NAME, chat.replay_changes(entries), path.stem, folders)
     return Parsed(transcripts=(found,), skipped_bytes=reader.skipped_bytes, drift=dict(drift))
 
 
@@ -117,9 +120,9 @@ def _folders(workspace: Path) -> tuple[str, ...]:
         known = load_object(workspace.read_bytes())
     except OSError:
         return ()
-    if (folder := uri_path(text(known, "folder"))) is not None:
+    if (folder := chat.chat_uri_path(text_at(known, "folder"))) is not None:
         return (folder,)
-    listed = uri_path(text(known, "workspace"))
+    listed = chat.chat_uri_path(text_at(known, "workspace"))
     return tuple(_listed_folders(Path(listed))) if listed is not None else ()
 
 
@@ -131,13 +134,13 @@ def _listed_folders(path: Path) -> Iterator[str]:
         return
     document = load_object(raw)
     if document is not None:
-        named = [(key, text(item, key)) for item in objects(document, "folders") for key in ("path", "uri")]
+        named = [(key, text_at(item, key)) for item in objects_at(document, "folders") for key in ("path", "uri")]
     else:
         named = [(found[1], found[2]) for found in _FOLDER.finditer(raw)]
     for key, value in named:
         if value is None:
             continue
-        folder = uri_path(value) if key == "uri" else os.path.normpath(path.parent / value)
+        folder = chat.chat_uri_path(value) if key == "uri" else os.path.normpath(path.parent / value)
         if folder is not None:
             yield folder
 

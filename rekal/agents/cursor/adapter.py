@@ -13,21 +13,19 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refused
+from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
+from rekal.agents.cursor import cli, ide, transcripts
 from rekal.agents.cursor import locations as places
 from rekal.agents.cursor import tabs as tabs
 from rekal.agents.cursor.bubbles import Telling
-from rekal.agents.cursor.cli import holds_messages, is_chat, read_chat
-from rekal.agents.cursor.ide import has_bubbles, list_composers, read_composers
-from rekal.agents.cursor.transcripts import read_transcript
-from rekal.agents.formats.lazy_regex import pattern
-from rekal.agents.formats.repo_paths import common_folder, concerns
+from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.agents.formats.repo_paths import common_folder, concerns_roots
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
 _NAME = "cursor"
 _SQLITE = b"SQLite format 3\0"
-_TEXT = pattern(rb"\A\s*user:[ \t]*\r?\n.*?^assistant:[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_TEXT = lazy_pattern(rb"\A\s*user:[ \t]*\r?\n.*?^assistant:[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _SNIFFED_LINES = 8
 
 
@@ -45,28 +43,28 @@ class Cursor:
                 for source in _composers(database, where):
                     held.add(_session_of(source))
                     yield source
-        for database, _ in places.workspaces(where):
+        for database, _ in places.workspace_folders(where):
             yield from _tabs(database)
-        for chat in places.chats(where):
+        for chat in places.chat_databases(where):
             if (found := _chat(chat)) is not None:
                 held.add(chat.parent.name)
                 yield found
-        for path in places.transcripts(where):
+        for path in places.transcript_files(where):
             if path.stem not in held:
                 yield _transcript(path)
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one source; only JSONL transcripts can be read from where the last reading stopped."""
         if _is_database(source.path):
-            return _parse_chat(source, where) if is_chat(source.path) else _parse_database(source, where)
-        parsed, transcript = read_transcript(source, resume)
+            return _parse_chat(source, where) if cli.is_chat(source.path) else _parse_database(source, where)
+        parsed, transcript = transcripts.read_transcript(source, resume)
         project = places.project_of(source.path)
         touched = [call.path for call in transcript.calls if call.path and _absolute(call.path)]
-        home = places.directory(project, where.roots, touched) if project else None
+        home = places.project_directory(project, where.roots, touched) if project else None
         return replace(parsed, transcripts=(_in(transcript, [home]),))
 
     def sniff(self, head: bytes) -> bool:
-        """Whether ``head`` begins a database of Cursor's or one of its transcripts."""
+        """True if ``head`` begins a database of Cursor's or one of its transcripts."""
         if head.startswith(_SQLITE):
             return b"cursorDiskKV" in head or (b"CREATE TABLE blobs" in head and b"CREATE TABLE meta" in head)
         if _TEXT.match(head):
@@ -116,11 +114,11 @@ def _composers(database: Path, where: Where) -> Iterator[Source]:
 
     def wanted(composer: str, folder: str | None) -> bool:
         """Without a known folder only the bubbles can tell."""
-        return composer in ours or folder is None or concerns(folder, where.roots)
+        return composer in ours or folder is None or concerns_roots(folder, where.roots)
 
     try:
-        listed = list(list_composers(database, wanted))
-        filled = has_bubbles(database, [one.id for one in listed])
+        listed = list(ide.list_composers(database, wanted))
+        filled = ide.has_bubbles(database, [one.id for one in listed])
     except SourceError:
         yield _whole_file(database)
         return
@@ -134,7 +132,7 @@ def _composers(database: Path, where: Where) -> Iterator[Source]:
 def _tabs(database: Path) -> Iterator[Source]:
     try:
         for tab in tabs.read_tabs(database):
-            count, updated = tabs.revision(tab)
+            count, updated = tabs.tab_revision(tab)
             yield Source(_NAME, f"{database}#{tab['tabId']}", database, count, updated)
     except SourceError:
         yield _whole_file(database)
@@ -142,7 +140,7 @@ def _tabs(database: Path) -> Iterator[Source]:
 
 def _chat(path: Path) -> Source | None:
     try:
-        return _whole_file(path) if holds_messages(path) else None
+        return _whole_file(path) if cli.holds_messages(path) else None
     except SourceError:
         return _whole_file(path)
 
@@ -160,11 +158,11 @@ def _is_database(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError as error:
-        raise refused(path, error) from error
+        raise refuse_source(path, error) from error
 
 
 def _parse_chat(source: Source, where: Where) -> Parsed:
-    transcript, drift = read_chat(source)
+    transcript, drift = cli.read_cli_chat(source)
     known = places.chat_directory(source.path, where.roots)
     return Parsed(transcripts=(_in(transcript, [known]),), drift=drift)
 
@@ -176,7 +174,7 @@ def _parse_database(source: Source, where: Where) -> Parsed:
         return Parsed(transcripts=tuple(_in(tabs.read_tab(source.path, tab), [workspace]) for tab in chosen))
     ours = places.workspace_composers(where)
     parent = (source.parent_key or "").partition(f"{source.path}#")[2] or None
-    tellings = [Telling(composer, parent) for composer in read_composers(source.path, session or None)]
+    tellings = [Telling(composer, parent) for composer in ide.read_composers(source.path, session or None)]
     told = [_in(telling.transcript(), [ours.get(telling.composer.id)]) for telling in tellings]
     drift: dict[str, int] = {}
     for telling in tellings:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from rekal.agents.cursor.ide import Composer
-from rekal.agents.cursor.text import answered, typed, uri_path
-from rekal.agents.formats.json_fields import first_text, load_object, mapping, number, objects, text
+from rekal.agents.cursor.text import split_typed, strip_answer, uri_path
+from rekal.agents.formats.json_fields import (
+    first_text,
+    load_object,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+)
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.tool_calls import described, is_shell
-from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.formats.tool_calls import describe_call, is_shell
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import RawCall, RawTurn, Transcript
 
 _HUMAN, _ASSISTANT = 1, 2
@@ -25,7 +32,7 @@ class Telling:
         self.composer = composer
         self.parent = parent
         self.drift: dict[str, int] = {}
-        self._draft = Draft()
+        self._draft = TranscriptBuilder()
         self._calls = 0
         self._cwds = dict.fromkeys([composer.folder] if composer.folder else [])
 
@@ -33,7 +40,7 @@ class Telling:
         """The composer's whole conversation; the text that is being written right now waits."""
         head = self.composer.head
         bubbles = self.composer.bubbles
-        live = text(head, "status") == "generating"
+        live = text_at(head, "status") == "generating"
         for place, bubble in enumerate(bubbles, 1):
             self._bubble(bubble, growing=live and place == len(bubbles))
         return Transcript(
@@ -46,13 +53,13 @@ class Telling:
             parent_native_id=self.parent,
             spawn_depth=1 if self.parent else None,
             model=self._model(),
-            title=text(head, "name"),
-            started_at=parse_time(number(head, "createdAt")) or self._first_time(),
+            title=text_at(head, "name"),
+            started_at=parse_time(number_at(head, "createdAt")) or self._first_time(),
         )
 
     def _model(self) -> str | None:
-        named = [text(self.composer.head, "modelConfig", "modelName")]
-        named += [text(bubble, "modelInfo", "modelName") for bubble in self.composer.bubbles]
+        named = [text_at(self.composer.head, "modelConfig", "modelName")]
+        named += [text_at(bubble, "modelInfo", "modelName") for bubble in self.composer.bubbles]
         return next((name for name in named if name and name != _PLACEHOLDER), None)
 
     def _first_time(self) -> datetime | None:
@@ -66,44 +73,50 @@ class Telling:
         for place in [bubble.get("workspaceProjectDir"), *(uris if isinstance(uris, list) else [])]:
             if path := uri_path(place):
                 self._cwds[path] = None
-        kind, words, bubble_id = number(bubble, "type"), text(bubble, "text"), text(bubble, "bubbleId")
+        kind, words, bubble_id = (
+            number_at(bubble, "type"),
+            text_at(bubble, "text"),
+            text_at(bubble, "bubbleId"),
+        )
         if kind == _HUMAN:
-            said = typed(words or "").words
+            said = split_typed(words or "").words
             if said:
                 self._draft.say(RawTurn("human", said, bubble_id, bubble_id is not None, _when(bubble)))
         elif kind == _ASSISTANT:
-            said = None if growing else answered(words)
+            said = None if growing else strip_answer(words)
             if said:
-                model = text(bubble, "modelInfo", "modelName")
+                model = text_at(bubble, "modelInfo", "modelName")
                 named = model if model != _PLACEHOLDER else None
                 self._draft.say(RawTurn("assistant", said, bubble_id, bubble_id is not None, _when(bubble), named))
-            if tool := mapping(bubble, "toolFormerData"):
+            if tool := object_at(bubble, "toolFormerData"):
                 self._tool(bubble, tool)
         else:
             self._odd(f"bubble type {kind}")
 
     def _tool(self, bubble: Record, tool: Record) -> None:
-        name = text(tool, "name") or f"tool {number(tool, 'tool')}"
-        native_id = text(bubble, "bubbleId") or text(tool, "toolCallId")
+        name = text_at(tool, "name") or f"tool {number_at(tool, 'tool')}"
+        native_id = text_at(bubble, "bubbleId") or text_at(tool, "toolCallId")
         self._calls += 1
         key = native_id or f"call {self._calls}"
-        given = (load_object(tool.get("params")) or {}) | (load_object(tool.get("rawArgs")) or mapping(tool, "rawArgs"))
-        result = load_object(tool.get("result")) or mapping(tool, "result")
+        given = (load_object(tool.get("params")) or {}) | (
+            load_object(tool.get("rawArgs")) or object_at(tool, "rawArgs")
+        )
+        result = load_object(tool.get("result")) or object_at(tool, "result")
         call = RawCall(tool=name, native_id=native_id, shared=native_id is not None, occurred_at=_when(bubble))
-        self._draft.ask(key, described(call, given, _applied(result)))
-        status = text(tool, "status")
+        self._draft.ask(key, describe_call(call, given, _applied(result)))
+        status = text_at(tool, "status")
         if status in _PENDING:
             return
         if status == "error":
             self._draft.answer(key, "error", _error(tool, result))
-        elif status == "cancelled" or text(tool, "userDecision") == "rejected" or result.get("rejected") is True:
+        elif status == "cancelled" or text_at(tool, "userDecision") == "rejected" or result.get("rejected") is True:
             self._draft.answer(key, None)
         elif status == "completed":
             code = next(
-                (code for field in ("exitCode", "exitCodeV2") if (code := number(result, field)) is not None), 0
+                (code for field in ("exitCode", "exitCodeV2") if (code := number_at(result, field)) is not None), 0
             )
             failed = is_shell(name) and code != 0
-            self._draft.answer(key, "error" if failed else "ok", text(result, "output"))
+            self._draft.answer(key, "error" if failed else "ok", text_at(result, "output"))
         else:
             self._odd(f"tool status {status}")
             self._draft.answer(key, None)
@@ -116,11 +129,11 @@ def _when(bubble: Record) -> datetime | None:
 
 def _applied(result: Record) -> tuple[str, ...]:
     """The lines of the diff that an editing tool reports: hunks without headers, their ``+`` lines."""
-    hunks = [found for chunk in objects(result, "diff", "chunks") if (found := text(chunk, "diffString"))]
+    hunks = [found for chunk in objects_at(result, "diff", "chunks") if (found := text_at(chunk, "diffString"))]
     return tuple(line[1:].removesuffix("\r") for hunk in hunks for line in hunk.split("\n") if line.startswith("+"))
 
 
 def _error(tool: Record, result: Record) -> str | None:
-    told = load_object(tool.get("error")) or mapping(tool, "error")
+    told = load_object(tool.get("error")) or object_at(tool, "error")
     spoken = first_text(told, "clientVisibleErrorMessage", "modelVisibleErrorMessage", "error", "message")
-    return spoken or text(tool, "error") or first_text(result, "error", "output", "message")
+    return spoken or text_at(tool, "error") or first_text(result, "error", "output", "message")

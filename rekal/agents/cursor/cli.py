@@ -13,40 +13,47 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rekal.agents.base import Source
-from rekal.agents.cursor.text import answered, typed, uri_path
-from rekal.agents.formats.json_fields import dig, load_object, mapping, number, objects, text
+from rekal.agents.cursor.text import split_typed, strip_answer, uri_path
+from rekal.agents.formats.json_fields import (
+    load_object,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+    value_at,
+)
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import pattern
-from rekal.agents.formats.sqlite import Database, reading
+from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.agents.formats.sqlite import Database, open_copy
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.tool_calls import described, is_shell
-from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.formats.tool_calls import describe_call, is_shell
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.errors import SourceError
 from rekal.model import RawCall, RawTurn, Transcript
 
 TABLES = ("meta", "blobs")
 _MESSAGES, _WORKSPACE = 1, 9
 _ROLES = frozenset({"user", "assistant", "tool", "system"})
-_EXIT_CODE = pattern(r"^Exit code: (\d+)", re.MULTILINE)
+_EXIT_CODE = lazy_pattern(r"^Exit code: (\d+)", re.MULTILINE)
 
 
 def is_chat(path: Path) -> bool:
-    """Whether a database is laid out as a chat. Raises SourceError when it cannot be read."""
-    with reading(path, TABLES) as database:
+    """True if a database is laid out as a chat. Raises SourceError when it cannot be read."""
+    with open_copy(path, TABLES) as database:
         return bool(database.columns("blobs"))
 
 
 def holds_messages(path: Path) -> bool:
-    """Whether the store has any blob. Raises SourceError when it cannot be read."""
-    with reading(path, TABLES) as database:
+    """True if the store has any blob. Raises SourceError when it cannot be read."""
+    with open_copy(path, TABLES) as database:
         return bool(database.columns("blobs")) and database.first("SELECT 1 FROM blobs LIMIT 1") is not None
 
 
-def read_chat(source: Source) -> tuple[Transcript, dict[str, int]]:
+def read_cli_chat(source: Source) -> tuple[Transcript, dict[str, int]]:
     """Read one chat and count the message parts not known. Raises SourceError when no message can be read."""
-    with reading(source.path, TABLES) as database:
+    with open_copy(source.path, TABLES) as database:
         meta = _meta(database)
-        root = text(meta, "latestRootBlobId") or ""
+        root = text_at(meta, "latestRootBlobId") or ""
         workspace, messages = _in_order(database, root)
     chat = _Chat(workspace)
     seen: Counter[str] = Counter()
@@ -54,15 +61,15 @@ def read_chat(source: Source) -> tuple[Transcript, dict[str, int]]:
         # Blobs are named by content: the same words said twice are one blob, told apart by their count.
         seen[blob] += 1
         chat.take(message, blob if seen[blob] == 1 else f"{blob}~{seen[blob]}")
-    created = number(meta, "createdAt")
+    created = number_at(meta, "createdAt")
     transcript = Transcript(
         agent="cursor",
-        native_id=text(meta, "agentId") or source.path.parent.name,
+        native_id=text_at(meta, "agentId") or source.path.parent.name,
         turns=tuple(chat.draft.turns),
         calls=tuple(chat.draft.calls),
         cwds=tuple(chat.cwds),
-        model=text(meta, "lastUsedModel"),
-        title=text(meta, "name"),
+        model=text_at(meta, "lastUsedModel"),
+        title=text_at(meta, "name"),
         started_at=parse_time(created),
     )
     return transcript, chat.drift
@@ -93,7 +100,7 @@ def _in_order(database: Database, root: str) -> tuple[str | None, list[tuple[str
     else:
         blobs = [(str(name), data) for name, data in database.rows("SELECT id, data FROM blobs ORDER BY rowid")]
     read = [(name, load_object(data)) for name, data in blobs]
-    messages = [(name, message) for name, message in read if message and text(message, "role") in _ROLES]
+    messages = [(name, message) for name, message in read if message and text_at(message, "role") in _ROLES]
     if blobs and not messages:
         raise SourceError(f"{database.path} holds no message that can be read; it may be encrypted")
     return uri_path(workspace), messages
@@ -131,15 +138,15 @@ class _Chat:
     """The messages of one chat being told."""
 
     def __init__(self, workspace: str | None) -> None:
-        self.draft = Draft()
+        self.draft = TranscriptBuilder()
         self.drift: dict[str, int] = {}
         self.cwds = dict.fromkeys([workspace] if workspace else [])
 
     def take(self, message: Record, native_id: str) -> None:
-        role, content = text(message, "role"), message.get("content")
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else objects(message, "content")
+        role, content = text_at(message, "role"), message.get("content")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else objects_at(message, "content")
         if role == "user":
-            said = typed("\n".join(words for part in parts if (words := text(part, "text"))))
+            said = split_typed("\n".join(words for part in parts if (words := text_at(part, "text"))))
             if said.cwd:
                 self.cwds[said.cwd] = None
             if said.words:
@@ -151,25 +158,25 @@ class _Chat:
                 self._result(part)
 
     def _assistant(self, message: Record, parts: list[Record], native_id: str) -> None:
-        model = text(message, "providerOptions", "cursor", "modelName")
+        model = text_at(message, "providerOptions", "cursor", "modelName")
         for place, part in enumerate(parts):
-            kind = text(part, "type")
+            kind = text_at(part, "type")
             own = f"{native_id}.{place}"
-            if kind == "text" and (said := answered(text(part, "text"))):
+            if kind == "text" and (said := strip_answer(text_at(part, "text"))):
                 self.draft.say(RawTurn("assistant", said, own, model=model))
             elif kind == "tool-call":
-                call = RawCall(tool=text(part, "toolName") or "unknown", native_id=own)
-                given = mapping(part, "args") or mapping(part, "input")
-                self.draft.ask(text(part, "toolCallId") or own, described(call, given))
+                call = RawCall(tool=text_at(part, "toolName") or "unknown", native_id=own)
+                given = object_at(part, "args") or object_at(part, "input")
+                self.draft.ask(text_at(part, "toolCallId") or own, describe_call(call, given))
             elif kind not in ("text", "reasoning", "redacted-reasoning"):
                 self.drift[f"part {kind}"] = self.drift.get(f"part {kind}", 0) + 1
 
     def _result(self, part: Record) -> None:
-        key = text(part, "toolCallId")
+        key = text_at(part, "toolCallId")
         if key is None:
             return
-        said = text(part, "result") or text(part, "output", "value")
-        high = dig(part, "providerOptions", "cursor", "highLevelToolCallResult", "isError")
-        code = _EXIT_CODE.search(said or "") if is_shell(text(part, "toolName") or "") else None
+        said = text_at(part, "result") or text_at(part, "output", "value")
+        high = value_at(part, "providerOptions", "cursor", "highLevelToolCallResult", "isError")
+        code = _EXIT_CODE.search(said or "") if is_shell(text_at(part, "toolName") or "") else None
         failed = part.get("isError") is True or high is True or (code is not None and int(code[1]) != 0)
         self.draft.answer(key, "error" if failed else "ok", said)

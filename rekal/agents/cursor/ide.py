@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from rekal.agents.cursor.text import uri_path
-from rekal.agents.formats.json_fields import load_object, mapping, number, objects, text
+from rekal.agents.formats.json_fields import load_object, number_at, object_at, objects_at, text_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.sqlite import Database, reading
+from rekal.agents.formats.sqlite import Database, open_copy
 from rekal.errors import SourceError
 
 TABLES = ("cursorDiskKV", "composerHeaders")
@@ -34,7 +34,7 @@ class Composer(msgspec.Struct, frozen=True):
     damaged: int = 0
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedComposer(msgspec.Struct, frozen=True):
     """One composer of a database; ``bubbles`` and ``updated`` are its revision, ``inline`` where its bubbles lie."""
 
     id: str
@@ -57,12 +57,12 @@ class _Head(msgspec.Struct):
     subComposerIds: list[str] | None = None
 
 
-def list_composers(path: Path, wanted: Wanted) -> Iterator[Listed]:
+def list_composers(path: Path, wanted: Wanted) -> Iterator[ListedComposer]:
     """Yield the composers that hold anything and are ``wanted``, given their ids and folders where known.
 
     Raises SourceError when the database cannot be read.
     """
-    with reading(path, TABLES) as database:
+    with open_copy(path, TABLES) as database:
         if not database.columns("cursorDiskKV"):
             return
         folders = _header_folders(database)
@@ -79,25 +79,25 @@ def list_composers(path: Path, wanted: Wanted) -> Iterator[Listed]:
                 yield listed
 
 
-def _listed(database: Database, composer: str, value: str | bytes, folder: str | None) -> Listed | None:
+def _listed(database: Database, composer: str, value: str | bytes, folder: str | None) -> ListedComposer | None:
     try:
         head = msgspec.json.decode(value, type=_Head, strict=False)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         # Named all the same, so that reading it can say what is wrong.
-        return Listed(
+        return ListedComposer(
             composer, folder, len(value), zlib.crc32(bytes(value) if isinstance(value, bytes) else value.encode())
         )
-    order = [found for item in head.fullConversationHeadersOnly or () if (found := text(item, "bubbleId"))]
+    order = [found for item in head.fullConversationHeadersOnly or () if (found := text_at(item, "bubbleId"))]
     count = len(order) or len(head.conversation or ())
     if head.isBestOfNSubcomposer or not count:
         return None
-    moment = number({"at": head.lastUpdatedAt or head.createdAt}, "at") or 0
+    moment = number_at({"at": head.lastUpdatedAt or head.createdAt}, "at") or 0
     sizes = [_stored(database, composer, bubble) for bubble in order[-_WATCHED:]] or [len(value)]
     # A bubble is filled in long after it was added and without the composer's time moving: the sizes of the last
     # ones go where a time in milliseconds leaves room.
     trace = zlib.crc32(repr((head.status, sizes)).encode()) % 1_000_000
     updated = min(max(moment, 0), 1 << 43) * 1_000_000 + trace
-    return Listed(composer, folder, count, updated, tuple(head.subComposerIds or ()), inline=not order)
+    return ListedComposer(composer, folder, count, updated, tuple(head.subComposerIds or ()), inline=not order)
 
 
 def _stored(database: Database, composer: str, bubble: str) -> int:
@@ -115,16 +115,16 @@ def _header_folders(database: Database) -> dict[str, str]:
 
 
 def _folder(head: Record) -> str | None:
-    identifier = mapping(head, "workspaceIdentifier")
+    identifier = object_at(head, "workspaceIdentifier")
     if folder := uri_path(identifier.get("uri")):
         return folder
-    return next((path for repo in objects(head, "trackedGitRepos") if (path := text(repo, "repoPath"))), None)
+    return next((path for repo in objects_at(head, "trackedGitRepos") if (path := text_at(repo, "repoPath"))), None)
 
 
 def has_bubbles(path: Path, composers: list[str]) -> set[str]:
-    """Those of ``composers`` that the database holds bubbles of."""
+    """Return the ``composers`` that the database holds bubbles of."""
     query = "SELECT 1 FROM cursorDiskKV WHERE key >= ? AND key < ? LIMIT 1"
-    with reading(path, TABLES) as database:
+    with open_copy(path, TABLES) as database:
         if not database.columns("cursorDiskKV"):
             return set()
         return {name for name in composers if database.first(query, (f"bubbleId:{name}:", f"bubbleId:{name};"))}
@@ -137,7 +137,7 @@ def read_composers(path: Path, composer: str | None) -> list[Composer]:
         if composer is not None
         else [listed.id for listed in list_composers(path, lambda _id, _folder: True)]
     )
-    with reading(path, TABLES) as database:
+    with open_copy(path, TABLES) as database:
         return [_read(database, name) for name in names]
 
 
@@ -147,8 +147,8 @@ def _read(database: Database, composer: str) -> Composer:
     if head is None:
         raise SourceError(f"{database.path} holds no readable composer {composer}")
     bubbles, damaged = [], 0
-    for item in objects(head, "fullConversationHeadersOnly"):
-        if (bubble := text(item, "bubbleId")) is None:
+    for item in objects_at(head, "fullConversationHeadersOnly"):
+        if (bubble := text_at(item, "bubbleId")) is None:
             continue
         found = database.first(_VALUE, (f"bubbleId:{composer}:{bubble}",))
         if found is None or found[0] is None:
@@ -158,7 +158,7 @@ def _read(database: Database, composer: str) -> Composer:
         else:
             bubbles.append({**record, "bubbleId": bubble})
     folder = _folder(head) or _table_folder(database, composer)
-    return Composer(composer, head, tuple(bubbles or objects(head, "conversation")), folder, damaged)
+    return Composer(composer, head, tuple(bubbles or objects_at(head, "conversation")), folder, damaged)
 
 
 def _table_folder(database: Database, composer: str) -> str | None:

@@ -15,14 +15,14 @@ from pathlib import Path
 from rekal.agents.base import Where
 from rekal.agents.cursor.text import uri_path
 from rekal.agents.cursor.transcripts import FOLDER
-from rekal.agents.formats.json_fields import load_object, objects, read_object
-from rekal.agents.formats.lazy_regex import pattern
-from rekal.agents.formats.repo_paths import belongs, concerns, upwards
-from rekal.agents.formats.sqlite import reading
+from rekal.agents.formats.json_fields import load_object, objects_at, read_object
+from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.agents.formats.repo_paths import concerns_roots, is_inside_roots, parents_upwards
+from rekal.agents.formats.sqlite import open_copy
 from rekal.errors import SourceError
 
-_OTHER = pattern(r"[^a-z0-9]+")
-_VIEW = pattern(r"workbench\.panel\.aichat\.view\.([0-9a-fA-F-]{36})")
+_OTHER = lazy_pattern(r"[^a-z0-9]+")
+_VIEW = lazy_pattern(r"workbench\.panel\.aichat\.view\.([0-9a-fA-F-]{36})")
 _PANE = "workbench.panel.composerChatViewPane"
 _PANES = "SELECT key, value FROM ItemTable WHERE key >= ? AND key < ?"
 _ITEM = "SELECT value FROM ItemTable WHERE key = ?"
@@ -50,26 +50,28 @@ def user_folders(where: Where) -> list[Path]:
     return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 
 
-def folded(path: str) -> str:
-    """How a directory is spelled in the name of its folder, without case and repeated dashes."""
+def fold_directory(path: str) -> str:
+    """Spell a directory as the name of its folder does, without case and repeated dashes."""
     return _OTHER.sub("-", path.casefold()).strip("-")
 
 
-def candidates(name: str, roots: Iterable[Path]) -> list[str]:
+def folder_candidates(name: str, roots: Iterable[Path]) -> list[str]:
     """Directories that a project folder's name may stand for: the roots first, then what exists on disk."""
-    wanted = folded(name)
-    named = [str(root) for root in roots if folded(str(root)) == wanted]
+    wanted = fold_directory(name)
+    named = [str(root) for root in roots if fold_directory(str(root)) == wanted]
     return list(dict.fromkeys([*named, *_existing(Path("/"), wanted)]))
 
 
 def _existing(folder: Path, wanted: str) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if wanted.startswith(folded(entry.name)) and entry.is_dir())
+            names = sorted(
+                entry.name for entry in entries if wanted.startswith(fold_directory(entry.name)) and entry.is_dir()
+            )
     except OSError:
         return
     for name in names:
-        part = folded(name)
+        part = fold_directory(name)
         if part == wanted:
             yield str(folder / name)
         elif part and wanted.startswith(f"{part}-"):
@@ -77,21 +79,21 @@ def _existing(folder: Path, wanted: str) -> Iterator[str]:
 
 
 def may_concern(name: str, roots: tuple[Path, ...]) -> bool:
-    """Whether a project folder's name can stand for one of ``roots``, a directory inside one or one above."""
-    wanted = folded(name)
-    if wanted in map(folded, upwards(roots)):
+    """True if a project folder's name can stand for one of ``roots``, a directory inside one or one above."""
+    wanted = fold_directory(name)
+    if wanted in map(fold_directory, parents_upwards(roots)):
         return True
-    inside = any(wanted.startswith(f"{folded(str(root))}-") for root in roots)
-    return inside and any(belongs(found, roots) for found in candidates(name, ()))
+    inside = any(wanted.startswith(f"{fold_directory(str(root))}-") for root in roots)
+    return inside and any(is_inside_roots(found, roots) for found in folder_candidates(name, ()))
 
 
-def directory(name: str, roots: tuple[Path, ...], touched: Iterable[str]) -> str | None:
+def project_directory(name: str, roots: tuple[Path, ...], touched: Iterable[str]) -> str | None:
     """The one directory that a project folder stands for; the absolute paths ``touched`` break a tie."""
-    found = candidates(name, roots)
+    found = folder_candidates(name, roots)
     if len(found) < 2:
         return found[0] if found else None
     paths = list(touched)
-    scores = [sum(belongs(path, (Path(place),)) for path in paths) for place in found]
+    scores = [sum(is_inside_roots(path, (Path(place),)) for path in paths) for place in found]
     best = max(scores)
     return found[scores.index(best)] if scores.count(best) == 1 else None
 
@@ -102,7 +104,7 @@ def project_of(path: Path) -> str | None:
     return parts[parts.index(FOLDER) - 1] if FOLDER in parts[1:] else None
 
 
-def transcripts(where: Where) -> Iterator[Path]:
+def transcript_files(where: Where) -> Iterator[Path]:
     """Transcripts of the projects that may concern the repository: parents, then their sub-agents."""
     for project in sorted((command_line_folder(where) / "projects").glob("*/")):
         folder = project / FOLDER
@@ -113,7 +115,7 @@ def transcripts(where: Where) -> Iterator[Path]:
             yield from sorted(folder.glob("*/subagents/*.jsonl"))
 
 
-def chats(where: Where) -> list[Path]:
+def chat_databases(where: Where) -> list[Path]:
     """All chats of the command line; which are the repository's, their contents say."""
     return sorted((command_line_folder(where) / "chats").glob("*/*/store.db"))
 
@@ -125,13 +127,13 @@ def chat_directory(path: Path, roots: Iterable[Path]) -> str | None:
     return digests.get(name)
 
 
-def workspaces(where: Where) -> Iterator[tuple[Path, str]]:
+def workspace_folders(where: Where) -> Iterator[tuple[Path, str]]:
     """Databases of the IDE's workspaces that belong to the repository, with their directories."""
     for user in user_folders(where):
         for file in sorted((user / "workspaceStorage").glob("*/workspace.json")):
             database = file.with_name("state.vscdb")
             folder = workspace_of(database)
-            if folder and concerns(folder, where.roots) and database.is_file():
+            if folder and concerns_roots(folder, where.roots) and database.is_file():
                 yield database, folder
 
 
@@ -148,7 +150,7 @@ def workspace_of(database: Path) -> str | None:
 def workspace_composers(where: Where) -> dict[str, str]:
     """The directory of each composer that a workspace of the repository lists, as Cursor 2 and 3 do."""
     found: dict[str, str] = {}
-    for database, folder in workspaces(where):
+    for database, folder in workspace_folders(where):
         try:
             found |= dict.fromkeys(_listed_in(database), folder)
         except SourceError:
@@ -158,10 +160,10 @@ def workspace_composers(where: Where) -> dict[str, str]:
 
 
 def _listed_in(path: Path) -> list[str]:
-    with reading(path, ("ItemTable",)) as database:
+    with open_copy(path, ("ItemTable",)) as database:
         row = database.first(_ITEM, ("composer.composerData",))
         value = load_object(row[0]) if row else None
-        names = [item.get("composerId") for item in objects(value, "allComposers")]
+        names = [item.get("composerId") for item in objects_at(value, "allComposers")]
         selected = value.get("selectedComposerIds") if value else None
         names += selected if isinstance(selected, list) else []
         for key, pane in database.rows(_PANES, (_PANE, _PANE + "~")):

@@ -7,41 +7,41 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from rekal.agents.formats.json_fields import first_text, text
-from rekal.agents.formats.jsonl import clean
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.json_fields import first_text, text_at
+from rekal.agents.formats.jsonl import clean_text
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
 _CONTEXT = (
     "timestamp", "external_links", "user_info", "attached_files", "open_and_recently_viewed_files", "system_reminder",
     "system-reminder", "project_layout", "git_status", "rules", "agent_skills", "agent_transcripts", "additional_data",
     "manually_attached_skills", "mcp_file_system", "cursor_commands", "image_files",
 )  # fmt: skip
-_WRAPPER = pattern(rf"<({'|'.join(_CONTEXT)})\b[^>]*>.*?</\1>", re.DOTALL)
-_QUERY = pattern(r"<user_query>(.*)</user_query>", re.DOTALL)
-_STAMP = pattern(
+_WRAPPER = lazy_pattern(rf"<({'|'.join(_CONTEXT)})\b[^>]*>.*?</\1>", re.DOTALL)
+_QUERY = lazy_pattern(r"<user_query>(.*)</user_query>", re.DOTALL)
+_STAMP = lazy_pattern(
     r"<timestamp>[^<]*?(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2}), (?P<year>\d{4}),? "
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)\s?(?P<half>[AP]M)"
     r"(?: \(UTC(?P<shift>[+-]\d{1,2})?(?::?(?P<shift_minutes>\d\d))?\))?"
 )
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-_WORKSPACE = pattern(r"^Workspace Path: (\S.*?)\s*$", re.MULTILINE)
+_WORKSPACE = lazy_pattern(r"^Workspace Path: (\S.*?)\s*$", re.MULTILINE)
 
 
 class Typed(NamedTuple):
-    """What a person typed and when, and the working directory that the text around it names."""
+    """A person's words and their time, and the working directory that the text around it names."""
 
     words: str | None
     at: datetime | None = None
     cwd: str | None = None
 
 
-def typed(raw: str) -> Typed:
+def split_typed(raw: str) -> Typed:
     """Take a user message apart. ``words`` is None when nothing of it was typed."""
     query = _QUERY.search(raw)
     around = raw[: query.start()] + raw[query.end() :] if query else raw
     words = query[1] if query else _WRAPPER.sub("", raw)
     home = _WORKSPACE.search(around) if "<user_info>" in around else None
-    return Typed(clean(words).strip() or None, _moment(around), clean(home[1]) if home else None)
+    return Typed(clean_text(words).strip() or None, _moment(around), clean_text(home[1]) if home else None)
 
 
 def _moment(around: str) -> datetime | None:
@@ -59,20 +59,20 @@ def _moment(around: str) -> datetime | None:
         return None
 
 
-def answered(raw: str | None) -> str | None:
+def strip_answer(raw: str | None) -> str | None:
     """An assistant's text without the placeholder that stands for its thinking."""
-    words = "\n".join(line for line in clean(raw or "").split("\n") if line.strip() != "[REDACTED]")
+    words = "\n".join(line for line in clean_text(raw or "").split("\n") if line.strip() != "[REDACTED]")
     return words.removesuffix("[REDACTED]").strip() or None
 
 
 def uri_path(value: object) -> str | None:
     """The local path of a VS Code URI, given as text or as an object; None for another machine's."""
     if isinstance(value, dict):
-        return text(value, "fsPath") or uri_path(first_text(value, "external", "path"))
+        return text_at(value, "fsPath") or uri_path(first_text(value, "external", "path"))
     if not isinstance(value, str) or not value.strip():
         return None
     if "://" not in value:
-        return clean(value)
+        return clean_text(value)
     try:
         parts = urlsplit(value)
     except ValueError:
@@ -82,4 +82,4 @@ def uri_path(value: object) -> str | None:
     path = unquote(parts.path)
     if not local or not path:
         return None
-    return clean(path[1:] if re.match(r"/[A-Za-z]:", path) else path)
+    return clean_text(path[1:] if re.match(r"/[A-Za-z]:", path) else path)

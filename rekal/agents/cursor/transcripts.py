@@ -10,14 +10,14 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from rekal.agents.base import Parsed, Resume, Source, refused
-from rekal.agents.cursor.text import answered, typed
-from rekal.agents.formats.json_fields import dig, mapping, objects, text
-from rekal.agents.formats.jsonl import Reader, Record, clean, fingerprint
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.base import Parsed, Resume, Source, refuse_source
+from rekal.agents.cursor.text import split_typed, strip_answer
+from rekal.agents.formats.json_fields import object_at, objects_at, text_at, value_at
+from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.tool_calls import described
-from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.formats.tool_calls import describe_call
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.errors import SourceError
 from rekal.model import RawCall, RawTurn, Transcript
 
@@ -26,16 +26,16 @@ _CALLS = frozenset({"tool_use", "tool_call", "tool-call"})
 _RESULTS = frozenset({"tool_result", "tool-result"})
 _QUIET = frozenset({"thinking", "redacted_thinking", "reasoning", "image"})
 _CONTROL = frozenset({"turn_ended", "status", "error", "turn_started"})
-_BLOCK = pattern(r"^(user|assistant):[ \t]*$", re.MULTILINE)
-_MARK = pattern(r"^\[(Thinking|Tool call|Tool result)\][ \t]*(.*)$")
-_ARGUMENT = pattern(r"^\s+(\w+): (.*)$")
+_BLOCK = lazy_pattern(r"^(user|assistant):[ \t]*$", re.MULTILINE)
+_MARK = lazy_pattern(r"^\[(Thinking|Tool call|Tool result)\][ \t]*(.*)$")
+_ARGUMENT = lazy_pattern(r"^\s+(\w+): (.*)$")
 
 
 class _Told:
     """A transcript being read; ``anchor`` is where the next reading must begin."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = TranscriptBuilder()
         self.drift: dict[str, int] = {}
         self.anchor: int | None = None
         self.model: str | None = None
@@ -46,7 +46,7 @@ class _Told:
         self.drift[what] = self.drift.get(what, 0) + 1
 
     def human(self, raw: str, native_id: str | None, offset: int) -> None:
-        words, at, cwd = typed(raw)
+        words, at, cwd = split_typed(raw)
         if cwd:
             self.cwds[cwd] = None
         self.started_at = self.started_at or at
@@ -55,10 +55,12 @@ class _Told:
             self.anchor = offset
 
     def record(self, offset: int, record: Record, native_id: str) -> None:
-        role = text(record, "role")
-        content = dig(record, "message", "content")
+        role = text_at(record, "role")
+        content = value_at(record, "message", "content")
         blocks = (
-            [{"type": "text", "text": content}] if isinstance(content, str) else objects(record, "message", "content")
+            [{"type": "text", "text": content}]
+            if isinstance(content, str)
+            else objects_at(record, "message", "content")
         )
         if role == "user":
             self._results(blocks)
@@ -66,37 +68,37 @@ class _Told:
         elif role == "assistant":
             self.draft.go_on()
             self._assistant(offset, record, blocks, native_id)
-        elif text(record, "type") in _CONTROL:
+        elif text_at(record, "type") in _CONTROL:
             self.draft.go_on()
         else:
-            self.odd(f"record {role or text(record, 'type')}")
+            self.odd(f"record {role or text_at(record, 'type')}")
 
     def _results(self, blocks: list[Record]) -> None:
         for block in blocks:
-            if text(block, "type") in _RESULTS:
+            if text_at(block, "type") in _RESULTS:
                 failed = block.get("is_error") is True or block.get("isError") is True
-                said = "\n".join(found for item in objects(block, "content") if (found := text(item, "text")))
+                said = "\n".join(found for item in objects_at(block, "content") if (found := text_at(item, "text")))
                 self.draft.answer_all("error" if failed else "ok", said)
 
     def _texts(self, blocks: list[Record]) -> list[str]:
         found = []
         for block in blocks:
-            kind = text(block, "type")
+            kind = text_at(block, "type")
             if kind not in (*_CALLS, *_RESULTS, *_QUIET, "text"):
                 self.odd(f"block {kind}")
-            if kind not in (*_CALLS, *_RESULTS, *_QUIET) and (said := text(block, "text")):
+            if kind not in (*_CALLS, *_RESULTS, *_QUIET) and (said := text_at(block, "text")):
                 found.append(said)
         return found
 
     def _assistant(self, offset: int, record: Record, blocks: list[Record], native_id: str) -> None:
-        self.model = self.model or text(record, "model")
-        if words := answered("\n\n".join(self._texts(blocks))):
-            self.draft.say(RawTurn("assistant", words, native_id, model=text(record, "model")))
+        self.model = self.model or text_at(record, "model")
+        if words := strip_answer("\n\n".join(self._texts(blocks))):
+            self.draft.say(RawTurn("assistant", words, native_id, model=text_at(record, "model")))
             self.anchor = offset
-        for place, block in enumerate(block for block in blocks if text(block, "type") in _CALLS):
-            call = RawCall(tool=text(block, "name") or "unknown", native_id=f"{native_id}:{place}")
-            given = mapping(block, "input") or mapping(block, "args")
-            self.draft.ask(f"{native_id}:{place}", described(call, given))
+        for place, block in enumerate(block for block in blocks if text_at(block, "type") in _CALLS):
+            call = RawCall(tool=text_at(block, "name") or "unknown", native_id=f"{native_id}:{place}")
+            given = object_at(block, "input") or object_at(block, "args")
+            self.draft.ask(f"{native_id}:{place}", describe_call(call, given))
 
 
 def read_transcript(source: Source, resume: Resume | None) -> tuple[Parsed, Transcript]:
@@ -104,7 +106,7 @@ def read_transcript(source: Source, resume: Resume | None) -> tuple[Parsed, Tran
     if source.path.suffix == ".txt":
         told = _read_text(source.path)
         return Parsed(drift=told.drift), _transcript(source, told)
-    reader = Reader(source.path, resume)
+    reader = LineReader(source.path, resume)
     told = _Told()
     before, place, records = -1, 0, 0
     for offset, record in reader:
@@ -117,7 +119,7 @@ def read_transcript(source: Source, resume: Resume | None) -> tuple[Parsed, Tran
     offset = told.anchor if told.anchor is not None else reader.start if told.draft.waiting else reader.offset
     parsed = Parsed(
         offset=offset,
-        prefix_hash=fingerprint(source.path, offset, reader.offset),
+        prefix_hash=hash_prefix(source.path, offset, reader.offset),
         skipped_bytes=reader.skipped_bytes,
         drift=told.drift,
         restarted=reader.restarted,
@@ -146,7 +148,7 @@ def _read_text(path: Path) -> _Told:
     try:
         whole = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError as error:
-        raise refused(path, error) from error
+        raise refuse_source(path, error) from error
     heads = list(_BLOCK.finditer(whole))
     if not heads:
         raise SourceError(f"{path} is no transcript of Cursor")
@@ -168,17 +170,17 @@ def _text_answer(told: _Told, body: str) -> None:
         if kind == "Tool call":
             arguments = [found for line in lines if (found := _ARGUMENT.match(line))]
             given = {found[1]: found[2] for found in arguments}
-            told.draft.ask(str(place), described(RawCall(tool=head.strip() or "unknown"), given))
+            told.draft.ask(str(place), describe_call(RawCall(tool=head.strip() or "unknown"), given))
         elif kind == "Tool result":
             told.draft.go_on()
-        elif kind == "words" and (said := answered("\n".join(lines))):
+        elif kind == "words" and (said := strip_answer("\n".join(lines))):
             told.draft.say(RawTurn("assistant", said))
 
 
 def _segments(body: str) -> list[tuple[str, str, list[str]]]:
     """Kind, rest of the marking line, and lines below it. Thinking and results end at a blank line."""
     found: list[tuple[str, str, list[str]]] = [("words", "", [])]
-    for line in clean(body).split("\n"):
+    for line in clean_text(body).split("\n"):
         kind, _, lines = found[-1]
         if mark := _MARK.match(line):
             found.append((mark[1], mark[2], []))

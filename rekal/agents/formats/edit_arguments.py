@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from rekal.agents.formats.json_fields import first_text, load_object, mapping, objects
+from rekal.agents.formats.json_fields import first_text, load_object, object_at, objects_at
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.patches import FilePatch, parse_patch, text_lines
 from rekal.agents.formats.transcript_builder import fan_out, new_lines
@@ -59,7 +59,7 @@ def _replaced(arguments: Record) -> tuple[str, ...]:
 def _many(arguments: Record, key: str) -> Iterator[FilePatch]:
     """The files of a call that makes several replacements, each file once."""
     wrote: dict[str, tuple[str, ...]] = {}
-    for part in objects(mapping(arguments), key):
+    for part in objects_at(object_at(arguments), key):
         path = _path(part) or _path(arguments)
         if path is not None:
             wrote[path] = wrote.get(path, ()) + _replaced(part)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rekal.agents.base import refused
+from rekal.agents.base import refuse_source
 from rekal.agents.formats.jsonl import Record, clean_tree
 from rekal.errors import SourceError
 
@@ -38,14 +38,14 @@ def read_object(path: Path) -> Record:
     try:
         value = load_object(path.read_bytes())
     except OSError as error:
-        raise refused(path, error) from error
+        raise refuse_source(path, error) from error
     if value is None:
         raise SourceError(f"{path} holds no JSON object")
     return value
 
 
-def dig(value: object, *keys: str) -> Any:
-    """What lies under ``keys``, or None."""
+def value_at(value: object, *keys: str) -> Any:
+    """Value under ``keys``, or None."""
     for key in keys:
         if not isinstance(value, dict):
             return None
@@ -53,33 +53,33 @@ def dig(value: object, *keys: str) -> Any:
     return value
 
 
-def mapping(value: object, *keys: str) -> Record:
+def object_at(value: object, *keys: str) -> Record:
     """The object under ``keys``, or an empty one."""
-    found = dig(value, *keys)
+    found = value_at(value, *keys)
     return found if isinstance(found, dict) else {}
 
 
-def objects(value: object, *keys: str) -> list[Record]:
+def objects_at(value: object, *keys: str) -> list[Record]:
     """The objects of the list under ``keys``; its other items are left out."""
-    found = dig(value, *keys)
+    found = value_at(value, *keys)
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def text(value: object, *keys: str) -> str | None:
+def text_at(value: object, *keys: str) -> str | None:
     """The string under ``keys``, or None when it is absent or blank."""
-    found = dig(value, *keys)
+    found = value_at(value, *keys)
     # Not strip(): it would copy a long text to learn that it has something in it.
     return found if isinstance(found, str) and found and not found.isspace() else None
 
 
 def first_text(value: object, *names: str) -> str | None:
     """The first of several fields that holds a string which is not blank."""
-    return next((found for name in names if (found := text(value, name)) is not None), None)
+    return next((found for name in names if (found := text_at(value, name)) is not None), None)
 
 
-def number(value: object, *keys: str) -> int | None:
+def number_at(value: object, *keys: str) -> int | None:
     """The number under ``keys`` as an integer that fits 64 bits, or None."""
-    found = dig(value, *keys)
+    found = value_at(value, *keys)
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     if isinstance(found, float) and not math.isfinite(found):

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rekal.agents.base import Resume, refused
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.base import Resume, refuse_source
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
 Record = dict[str, Any]
 
@@ -29,14 +29,14 @@ MAX_LINE = 16 << 20
 _HASHED = 64 << 10
 _RETRY_BUDGET = 1 << 30
 _BOM = b"\xef\xbb\xbf"
-_OPENING = pattern(r'\{\s*"')
-_SURROGATE = pattern("[\ud800-\udfff]")
-_SPACE = pattern(r"[ \t\r\n\ufeff]*")
+_OPENING = lazy_pattern(r'\{\s*"')
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_SPACE = lazy_pattern(r"[ \t\r\n\ufeff]*")
 # Not strict: a record spread over several lines has raw newlines inside its strings.
 _TOLERANT = json.JSONDecoder(strict=False)
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """``text`` without lone surrogates (each becomes U+FFFD) and without NUL; a split pair is put together again."""
     if "\0" in text:
         text = text.replace("\0", "")
@@ -48,17 +48,17 @@ def clean(text: str) -> str:
 
 
 def clean_tree(value: Any) -> Any:
-    """:func:`clean` for every string of a decoded JSON value, keys included."""
+    """:func:`clean_text` for every string of a decoded JSON value, keys included."""
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, list):
         return [clean_tree(item) for item in value]
     if isinstance(value, dict):
-        return {clean(key): clean_tree(item) for key, item in value.items()}
+        return {clean_text(key): clean_tree(item) for key, item in value.items()}
     return value
 
 
-def fingerprint(path: Path, offset: int, read_to: int | None = None) -> str:
+def hash_prefix(path: Path, offset: int, read_to: int | None = None) -> str:
     """Name the first ``offset`` bytes of a file by their first and last 64 KiB, for :class:`Resume`.
 
     ``read_to`` records how far the file had been read when the next reading must start earlier than that.
@@ -69,13 +69,13 @@ def fingerprint(path: Path, offset: int, read_to: int | None = None) -> str:
             file.seek(max(0, offset - _HASHED))
             digest.update(file.read(min(offset, _HASHED)))
     except OSError as error:
-        raise refused(path, error) from error
+        raise refuse_source(path, error) from error
     ahead = (read_to or offset) - offset
     return f"{digest.hexdigest()}+{ahead}" if ahead > 0 else digest.hexdigest()
 
 
 class _Line:
-    """What the tolerant reader made of one line: its records, the bytes lost, the tail that waits for more."""
+    """One line as the tolerant reader took it: its records, the bytes lost, the tail that waits for more."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -120,7 +120,7 @@ def _space_end(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-class Reader:
+class LineReader:
     """The records of one file from where the last reading stopped.
 
     Iterating yields ``(offset, record)``, the offset being that of the first byte of the record's line. ``offset``
@@ -142,7 +142,7 @@ class Reader:
 
     def _resume(self, resume: Resume) -> None:
         digest, _, ahead = resume.prefix_hash.partition("+")
-        if resume.offset > 0 and (self._size() < resume.offset or fingerprint(self.path, resume.offset) != digest):
+        if resume.offset > 0 and (self._size() < resume.offset or hash_prefix(self.path, resume.offset) != digest):
             self.restarted = True
             return
         self.start = resume.offset
@@ -152,7 +152,7 @@ class Reader:
         try:
             return self.path.stat().st_size
         except OSError as error:
-            raise refused(self.path, error) from error
+            raise refuse_source(self.path, error) from error
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         try:
@@ -164,7 +164,7 @@ class Reader:
                     if not self._tail:
                         self.offset = begin + len(raw)
         except OSError as error:
-            raise refused(self.path, error) from error
+            raise refuse_source(self.path, error) from error
 
     def _lines(self, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         begin = self.start

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, AnyStr, Generic, cast
 
 
-def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """What ``re.compile`` gives, later. An expression that does not compile raises ``re.error`` at its first use."""
+def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """An expression that is compiled at its first use, and raises ``re.error`` there when it does not compile."""
     return cast("re.Pattern[AnyStr]", _Later(source, flags))
 
 

@@ -12,20 +12,20 @@ from itertools import pairwise
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.model import Change
 
 BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
-_FILE = pattern(r"^\*\*\* (Add|Update|Delete) File:[ \t]*(.+?)[ \t]*$")
-_MOVE = pattern(r"^\*\*\* Move to:[ \t]*(.+?)[ \t]*$")
+_FILE = lazy_pattern(r"^\*\*\* (Add|Update|Delete) File:[ \t]*(.+?)[ \t]*$")
+_MOVE = lazy_pattern(r"^\*\*\* Move to:[ \t]*(.+?)[ \t]*$")
 _CHANGES: dict[str, Change] = {"Add": "A", "Update": "M", "Delete": "D"}
-_HUNK = pattern(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_BLOCK = pattern(re.escape(BEGIN) + r".*?(?:^[ \t]*" + re.escape(_END) + r"|\Z)", re.DOTALL | re.MULTILINE)
+_HUNK = lazy_pattern(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_BLOCK = lazy_pattern(re.escape(BEGIN) + r".*?(?:^[ \t]*" + re.escape(_END) + r"|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class FilePatch(msgspec.Struct, frozen=True):
-    """What one patch does to one file. ``wrote`` are the lines it adds, without the leading ``+``.
+    """The effect of one patch on one file. ``wrote`` are the lines it adds, without the leading ``+``.
 
     For a rename ``change`` is ``R``, ``path`` the new name and ``old_path`` the former one.
     """

@@ -19,11 +19,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
-_DRIVE = pattern(r"^(?:\\\\\?\\|//\?/)?([A-Za-z]):[\\/]")
-_WSL_SHARE = pattern(r"^[\\/]{2}wsl(?:\$|\.localhost)[\\/][^\\/]+", re.IGNORECASE)
-_WSL_MOUNT = pattern(r"^/mnt/([A-Za-z])(?=/|$)")
+_DRIVE = lazy_pattern(r"^(?:\\\\\?\\|//\?/)?([A-Za-z]):[\\/]")
+_WSL_SHARE = lazy_pattern(r"^[\\/]{2}wsl(?:\$|\.localhost)[\\/][^\\/]+", re.IGNORECASE)
+_WSL_MOUNT = lazy_pattern(r"^/mnt/([A-Za-z])(?=/|$)")
 _OWN_WORKTREE = (".claude", "worktrees")
 
 Parts = tuple[str, ...]
@@ -70,7 +70,7 @@ def _root_parts(root: str) -> Parts | None:
 
 
 def _below(parts: Parts, roots: Sequence[Path]) -> Parts | None:
-    """What is left of ``parts`` below the deepest root that holds it."""
+    """The rest of ``parts`` below the deepest root that holds it."""
     folded = _folded(parts)
     deepest = 0
     for root in roots:
@@ -80,18 +80,18 @@ def _below(parts: Parts, roots: Sequence[Path]) -> Parts | None:
     return parts[deepest:] if deepest else None
 
 
-def belongs(cwd: str, roots: Sequence[Path]) -> bool:
-    """Whether ``cwd`` is one of ``roots`` or inside one. A relative ``cwd`` never is."""
+def is_inside_roots(cwd: str, roots: Sequence[Path]) -> bool:
+    """True if ``cwd`` is one of ``roots`` or inside one. A relative ``cwd`` never is."""
     parts = _parts(cwd)
     return parts is not None and _below(parts, roots) is not None
 
 
-def concerns(directory: str, roots: Sequence[Path]) -> bool:
-    """Whether a session begun in ``directory`` may be about the repository: it lies inside a root or above one."""
-    return belongs(directory, roots) or any(belongs(str(root), (Path(directory),)) for root in roots)
+def concerns_roots(directory: str, roots: Sequence[Path]) -> bool:
+    """True if a session begun in ``directory`` may be about the repository: it lies inside a root or above one."""
+    return is_inside_roots(directory, roots) or any(is_inside_roots(str(root), (Path(directory),)) for root in roots)
 
 
-def upwards(roots: Sequence[Path]) -> list[str]:
+def parents_upwards(roots: Sequence[Path]) -> list[str]:
     """The roots and every directory above one, each once: where a session about the repository may have begun."""
     return list(dict.fromkeys(str(place) for root in roots for place in (root, *root.parents)))
 
@@ -102,7 +102,7 @@ def common_folder(paths: Iterable[str | None]) -> str | None:
     return posixpath.commonpath(folders) if folders else None
 
 
-def relative(path: str, cwd: str | None, roots: Sequence[Path]) -> str | None:
+def relative_path(path: str, cwd: str | None, roots: Sequence[Path]) -> str | None:
     """``path`` relative to the root that holds it, ``/``-separated, ``.`` for the root itself; None outside.
 
     A relative ``path`` starts at ``cwd``.

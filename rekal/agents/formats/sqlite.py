@@ -31,7 +31,7 @@ _ASIDE = {
 
 
 class Database:
-    """An open foreign database, made by :func:`reading`. Its methods raise SourceError when the file is damaged."""
+    """An open foreign database, made by :func:`open_copy`. Its methods raise SourceError when the file is damaged."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -42,7 +42,7 @@ class Database:
         try:
             yield from self._connection.execute(sql, values)
         except sqlite3.Error as error:
-            raise unreadable(self.path, error) from error
+            raise describe_error(self.path, error) from error
 
     def first(self, sql: str, values: Sequence[Value] = ()) -> tuple[Value, ...] | None:
         """The first row of one SELECT, or None."""
@@ -53,7 +53,7 @@ class Database:
         return frozenset(str(row[1]) for row in self.rows(f'PRAGMA table_info("{table}")'))
 
 
-def unreadable(path: Path, error: sqlite3.Error) -> SourceError:
+def describe_error(path: Path, error: sqlite3.Error) -> SourceError:
     """The one sentence a failing database is reported with; locked or out of reach, it may be read another time."""
     passing = getattr(error, "sqlite_errorcode", 0) & 0xFF in _ASIDE
     return (SourceBusy if passing else SourceError)(f"{path} cannot be read as a database ({error})")
@@ -112,7 +112,7 @@ def _stamps(files: list[Path]) -> dict[Path, tuple[int, int]]:
 
 
 @contextmanager
-def reading(path: Path, tables: Collection[str]) -> Iterator[Database]:
+def open_copy(path: Path, tables: Collection[str]) -> Iterator[Database]:
     """Open ``path`` for reading ``tables`` within one transaction.
 
     Raises SourceError when there is no such file, when it is no database or a damaged one, or when it is locked
@@ -133,11 +133,11 @@ def _open(path: Path, folder: Path, tables: Collection[str]) -> sqlite3.Connecti
         return _connect(path, "ro", tables)
     except sqlite3.Error as error:
         if error.sqlite_errorcode & 0xFF not in _ASIDE:
-            raise unreadable(path, error) from error
+            raise describe_error(path, error) from error
     try:
         # The copy is ours: opened for writing, SQLite can roll a hot journal back.
         return _connect(_copy(path, folder), "rw", tables)
     except sqlite3.Error as error:
-        raise unreadable(path, error) from error
+        raise describe_error(path, error) from error
     except OSError as error:
         raise SourceBusy(f"{path} is in use and cannot be copied ({error.strerror})") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rekal.agents.formats.json_fields import first_text, objects, text
+from rekal.agents.formats.json_fields import first_text, objects_at, text_at
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.patches import BEGIN, FilePatch, parse_patch, text_lines
 from rekal.agents.formats.transcript_builder import fan_out, new_lines
@@ -33,26 +33,26 @@ _EDITORS = frozenset({
 })  # fmt: skip
 
 
-def fold(tool: str) -> str:
+def fold_arguments(tool: str) -> str:
     """A tool's name without case and punctuation."""
     return "".join(ch for ch in tool.casefold() if ch.isalnum())
 
 
 def is_shell(tool: str) -> bool:
-    """Whether a tool runs a command line."""
-    return fold(tool) in _SHELLS
+    """True if a tool runs a command line."""
+    return fold_arguments(tool) in _SHELLS
 
 
-def described(call: RawCall, given: Record, applied: tuple[str, ...] = ()) -> list[RawCall]:
+def describe_call(call: RawCall, given: Record, applied: tuple[str, ...] = ()) -> list[RawCall]:
     """``call`` with its path, command and written lines; one call a file when the arguments hold a patch.
 
     ``applied`` are the lines that the tool reports to have written, which beat what its arguments asked for.
     """
     path = first_text(given, *_PATHS)
     cwd = first_text(given, "working_dir", "working_directory", "workingDirectory", "cwd", "workdir") or call.cwd
-    command = text(given, "command") if is_shell(call.tool) else None
+    command = text_at(given, "command") if is_shell(call.tool) else None
     placed = replace(call, path=path, command=command, cwd=cwd)
-    if fold(call.tool) not in _EDITORS:
+    if fold_arguments(call.tool) not in _EDITORS:
         return [placed]
     patches = _patches(given)
     if len(patches) > 1:
@@ -62,7 +62,7 @@ def described(call: RawCall, given: Record, applied: tuple[str, ...] = ()) -> li
 
 
 def _patches(given: Record) -> tuple[FilePatch, ...]:
-    asked = next((found for name in _PATCH if (found := text(given, name)) and BEGIN in found), None)
+    asked = next((found for name in _PATCH if (found := text_at(given, name)) and BEGIN in found), None)
     return parse_patch(asked) if asked else ()
 
 
@@ -70,6 +70,6 @@ def _wrote(given: Record) -> tuple[str, ...]:
     if sketch := first_text(given, "code_edit", "codeEdit"):
         return tuple(line for line in text_lines(sketch) if "existing code" not in line)
     if any(name in given for name in (*_OLD, *_NEW)) or "edits" in given:
-        edits = [given, *objects(given, "edits")]
+        edits = [given, *objects_at(given, "edits")]
         return tuple(line for edit in edits for line in new_lines(first_text(edit, *_OLD), first_text(edit, *_NEW)))
     return text_lines(first_text(given, *_WHOLE) or "")

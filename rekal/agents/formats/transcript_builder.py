@@ -11,7 +11,7 @@ from rekal.agents.formats.patches import FilePatch, text_lines
 from rekal.model import Outcome, RawCall, RawTurn
 
 
-class Draft:
+class TranscriptBuilder:
     """Collects the turns and calls of one transcript.
 
     A call is emitted with its answer. One that never gets an answer is emitted without outcome as soon as a human
@@ -41,7 +41,7 @@ class Draft:
             if outcome == "ok":
                 self.calls.append(msgspec.structs.replace(call, outcome=outcome))
             else:
-                tail = excerpt(said) if outcome == "error" else None
+                tail = error_excerpt(said) if outcome == "error" else None
                 self.calls.append(msgspec.structs.replace(call, outcome=outcome, excerpt=tail, wrote=()))
 
     def answer_all(self, outcome: Outcome | None, said: str | None = None) -> None:
@@ -73,12 +73,12 @@ class Draft:
 
     @property
     def waiting(self) -> bool:
-        """Whether any call still waits for its answer."""
+        """True if any call still waits for its answer."""
         return bool(self._waiting)
 
 
-def excerpt(said: str | None) -> str | None:
-    """What a failed call said, whole: a cut made before secrets are looked for could hide half of one."""
+def error_excerpt(said: str | None) -> str | None:
+    """Words of a failed call, whole: a cut made before secrets are looked for could hide half of one."""
     return (said or "").strip() or None
 
 

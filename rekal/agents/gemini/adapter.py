@@ -14,17 +14,17 @@ from pathlib import Path
 import msgspec
 
 from rekal.agents.base import Parsed, Resume, Source, Where
-from rekal.agents.formats.json_fields import load_object, mapping, read_object
-from rekal.agents.formats.jsonl import Reader, Record
-from rekal.agents.formats.lazy_regex import pattern
-from rekal.agents.formats.repo_paths import common_folder, concerns, upwards
+from rekal.agents.formats.json_fields import load_object, object_at, read_object
+from rekal.agents.formats.jsonl import LineReader, Record
+from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.agents.formats.repo_paths import common_folder, concerns_roots, parents_upwards
 from rekal.agents.gemini.chat import Chat
 from rekal.errors import SourceError
 
 _CHATS = "chats"
-_GEMINI = pattern(rb'(?<!\\)"type"\s*:\s*"gemini"')
-_PROJECT = pattern(rb'^\s*\{\s*"(?:sessionId|projectHash|kind|startTime|lastUpdated|messages)"\s*:')
-_HASH = pattern(rb'(?<!\\)"projectHash"\s*:\s*"')
+_GEMINI = lazy_pattern(rb'(?<!\\)"type"\s*:\s*"gemini"')
+_PROJECT = lazy_pattern(rb'^\s*\{\s*"(?:sessionId|projectHash|kind|startTime|lastUpdated|messages)"\s*:')
+_HASH = lazy_pattern(rb'(?<!\\)"projectHash"\s*:\s*"')
 
 
 class Gemini:
@@ -38,7 +38,7 @@ class Gemini:
         for project in _children(_home(where) / "tmp"):
             root = _project_root(project, names, where)
             # Of a project known by its hash alone, the files that its chats touched tell.
-            if root is not None and not concerns(root, where.roots):
+            if root is not None and not concerns_roots(root, where.roots):
                 continue
             for path in _chats(project / _CHATS):
                 try:
@@ -51,7 +51,7 @@ class Gemini:
         """Read one chat whole: a log's later lines change its earlier ones."""
         path, chat, skipped = source.path, Chat(), 0
         if path.suffix == ".jsonl":
-            reader = Reader(path)
+            reader = LineReader(path)
             chat.replay(record for _, record in reader)
             skipped = reader.skipped_bytes
             unread = not chat.messages and not chat.meta and (chat.drift or skipped)
@@ -70,7 +70,7 @@ class Gemini:
         return Parsed(transcripts=(found,), skipped_bytes=skipped, drift=dict(chat.drift))
 
     def sniff(self, head: bytes) -> bool:
-        """Whether ``head`` starts a chat, as a document or as a log."""
+        """True if ``head`` starts a chat, as a document or as a log."""
         head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         first = load_object(head.split(b"\n", 1)[0])
         if first is not None and "messages" not in first:
@@ -99,7 +99,7 @@ def _project_names(where: Where) -> dict[str, str]:
         known = load_object((_home(where) / "projects.json").read_bytes())
     except OSError:
         return {}
-    listed = mapping(known, "projects") or mapping(known)
+    listed = object_at(known, "projects") or object_at(known)
     return {name: path for path, name in listed.items() if isinstance(name, str)}
 
 
@@ -113,7 +113,7 @@ def _project_root(project: Path, names: dict[str, str], where: Where) -> str | N
 
 
 def _hashed_root(meta: Record, where: Where) -> str | None:
-    for place in upwards(where.roots):
+    for place in parents_upwards(where.roots):
         if hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest() == meta.get("projectHash"):
             return place
     return None

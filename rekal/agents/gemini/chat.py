@@ -9,18 +9,18 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from rekal.agents.formats.edit_arguments import read_tool
-from rekal.agents.formats.json_fields import dig, mapping, objects, text
+from rekal.agents.formats.json_fields import object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import added_lines
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.transcript_builder import Draft
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
 
 _REFERENCED = "--- Content from referenced files ---"
 _NOISE = ("<session_context>", "<untrusted_context>", "<hook_context>")
-_COMMAND = pattern(r"/[a-z?][\w-]*(?:\s|$)")
-_EXIT = pattern(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
+_COMMAND = lazy_pattern(r"/[a-z?][\w-]*(?:\s|$)")
+_EXIT = lazy_pattern(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
 _ANSWERED: dict[str, Outcome | None] = {"success": "ok", "error": "error", "cancelled": None}
 _SILENT = {"info", "error", "warning"}
 
@@ -37,7 +37,7 @@ class Chat:
         """Take a description, and the messages it may hold in place of all before."""
         if isinstance(document.get("messages"), list):
             self.messages.clear()
-        for message in objects(document, "messages"):
+        for message in objects_at(document, "messages"):
             self._put(message)
         self.meta = {**self.meta, **{key: value for key, value in document.items() if key != "messages"}}
 
@@ -47,16 +47,16 @@ class Chat:
             if isinstance(changes := record.get("$set"), dict):
                 self.load(changes)
             elif "$rewindTo" in record:
-                self._rewind(text(record, "$rewindTo"))
+                self._rewind(text_at(record, "$rewindTo"))
             elif "type" in record:
                 self._put(record)
-            elif text(record, "sessionId") is not None:
+            elif text_at(record, "sessionId") is not None:
                 self.load(record)
             else:
                 self.drift["record"] += 1
 
     def _put(self, message: Record) -> None:
-        self.messages[text(message, "id") or f"#{len(self.messages)}"] = message
+        self.messages[text_at(message, "id") or f"#{len(self.messages)}"] = message
 
     def _rewind(self, target: str | None) -> None:
         """Drop ``target`` and what follows; a target that is not there drops everything, as the program does."""
@@ -70,7 +70,7 @@ class Chat:
         for key, message in self.messages.items():
             if not telling.tell(key, message):
                 self.drift[str(message.get("type"))[:60]] += 1
-        own = text(self.meta, "sessionId")
+        own = text_at(self.meta, "sessionId")
         directories = self.meta.get("directories")
         more = [folder for folder in directories if isinstance(folder, str)] if isinstance(directories, list) else []
         return Transcript(
@@ -82,7 +82,7 @@ class Chat:
             actor="human" if parent is None else "agent",
             parent_native_id=parent,
             model=telling.model,
-            title=text(self.meta, "summary") or telling.topic,
+            title=text_at(self.meta, "summary") or telling.topic,
             started_at=parse_time(self.meta.get("startTime")),
         )
 
@@ -91,7 +91,7 @@ class _Telling:
     """Turns messages into turns and calls."""
 
     def __init__(self, cwd: str | None) -> None:
-        self.draft = Draft()
+        self.draft = TranscriptBuilder()
         self.model: str | None = None
         self.topic: str | None = None
         self._cwd = cwd
@@ -99,7 +99,7 @@ class _Telling:
 
     def tell(self, key: str, message: Record) -> bool:
         """Take one message; False when its type is not known."""
-        kind = text(message, "type")
+        kind = text_at(message, "type")
         if kind == "user":
             self._hear(key, message)
         elif kind in ("gemini", "model"):
@@ -109,8 +109,8 @@ class _Telling:
         return True
 
     def _hear(self, key: str, message: Record) -> None:
-        for part in objects(message, "content"):
-            if (response := mapping(part, "functionResponse")) and (call := text(response, "id")) is not None:
+        for part in objects_at(message, "content"):
+            if (response := object_at(part, "functionResponse")) and (call := text_at(response, "id")) is not None:
                 self._answer(self._keys.get(call, call), None, [part])
         typed = _typed(message)
         if typed is not None:
@@ -118,17 +118,17 @@ class _Telling:
             self.draft.say(RawTurn("human", typed, native_id=key, occurred_at=when))
 
     def _say(self, key: str, message: Record) -> None:
-        self.model = text(message, "model") or self.model
+        self.model = text_at(message, "model") or self.model
         when = parse_time(message.get("timestamp"))
         if content := _joined(message.get("content")).strip():
-            turn = RawTurn("assistant", content, native_id=key, occurred_at=when, model=text(message, "model"))
+            turn = RawTurn("assistant", content, native_id=key, occurred_at=when, model=text_at(message, "model"))
             self.draft.say(turn)
-        for made in objects(message, "toolCalls"):
-            name, call_id = text(made, "name"), text(made, "id")
+        for made in objects_at(message, "toolCalls"):
+            name, call_id = text_at(made, "name"), text_at(made, "id")
             if name is None or call_id is None:
                 continue
             if name == "update_topic":
-                self.topic = text(made, "args", "title") or self.topic
+                self.topic = text_at(made, "args", "title") or self.topic
             self._call(f"{key}/{call_id}", name, made, message)
             self._keys[call_id] = f"{key}/{call_id}"
 
@@ -136,20 +136,20 @@ class _Telling:
         when = parse_time(made.get("timestamp") or message.get("timestamp"))
         call = RawCall(name, native_id=key, occurred_at=when)
         calls = read_tool(call, made.get("args"), self._cwd)
-        diff = text(made, "resultDisplay", "fileDiff")
+        diff = text_at(made, "resultDisplay", "fileDiff")
         if diff is not None and len(calls) == 1 and calls[0].path is not None:
             calls = [replace(calls[0], wrote=added_lines(diff))]
         if made.get("status") == "cancelled":
             calls = [replace(one, wrote=()) for one in calls]
         self.draft.ask(key, calls)
-        status, result = made.get("status"), objects(made, "result")
+        status, result = made.get("status"), objects_at(made, "result")
         if (isinstance(status, str) and status in _ANSWERED) or result:
             self._answer(key, status, result)
 
     def _answer(self, key: str, status: object, result: list[Record]) -> None:
-        responses = [mapping(part, "functionResponse", "response") for part in result]
-        failure = next((found for one in responses if (found := text(one, "error")) is not None), None)
-        output = next((found for one in responses if (found := text(one, "output")) is not None), None)
+        responses = [object_at(part, "functionResponse", "response") for part in result]
+        failure = next((found for one in responses if (found := text_at(one, "error")) is not None), None)
+        output = next((found for one in responses if (found := text_at(one, "output")) is not None), None)
         outcome = _ANSWERED.get(status, "ok") if isinstance(status, str) else "ok"
         exited = _EXIT.search(output or "")
         if outcome == "ok" and (failure is not None or (exited is not None and exited[1] != "0")):
@@ -158,7 +158,7 @@ class _Telling:
 
 
 def _typed(message: Record) -> str | None:
-    """What the person typed: not the files a prompt pulled in, not commands to the program itself."""
+    """The person's words: not the files a prompt pulled in, not commands to the program itself."""
     shown = _joined(message.get("displayContent")).strip()
     typed = shown or _joined(message.get("content"), stop=_REFERENCED).strip()
     if not typed or typed.startswith(_NOISE) or _COMMAND.match(typed):
@@ -172,7 +172,7 @@ def _joined(content: object, stop: str | None = None) -> str:
         return content if stop is None else content.partition("\n" + stop)[0]
     words = []
     for part in content if isinstance(content, list) else [content]:
-        found = part if isinstance(part, str) else dig(part, "text")
+        found = part if isinstance(part, str) else value_at(part, "text")
         if not isinstance(found, str):
             continue
         if stop is not None and found.lstrip().startswith(stop):

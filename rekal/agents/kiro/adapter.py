@@ -12,24 +12,22 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refused
-from rekal.agents.formats.json_fields import dig, read_object, text
-from rekal.agents.formats.lazy_regex import pattern
-from rekal.agents.formats.repo_paths import concerns, upwards
-from rekal.agents.kiro.ide import execution_files, read_chat, read_session, session_files, workspace_hash
-from rekal.agents.kiro.log import flat_description, read_flat, read_shared, shared_description, workspace_paths
-from rekal.agents.kiro.sqlite import list_conversations, read_conversation, tell
+from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
+from rekal.agents.formats.json_fields import read_object, text_at, value_at
+from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.agents.formats.repo_paths import concerns_roots, parents_upwards
+from rekal.agents.kiro import ide, log, sqlite
 from rekal.errors import SourceError
 from rekal.model import Transcript
 
 _NAME = "kiro"
 _SQLITE = b"SQLite format 3\0"
 _SNIFFED_LINES = 8
-_CHAT = pattern(
+_CHAT = lazy_pattern(
     rb'\A\{"(?:executionId|actionId|chat|context|validations|metadata)":.*"chat":\[\{"role":"(?:human|bot)"', re.DOTALL
 )
-_SESSION = pattern(rb'\A\{.*"history":\[(?:\]|\{"message":\{)', re.DOTALL)
-_SAVED = pattern(rb'\A\{"conversation_id":.*"history":\[', re.DOTALL)
+_SESSION = lazy_pattern(rb'\A\{.*"history":\[(?:\]|\{"message":\{)', re.DOTALL)
+_SAVED = lazy_pattern(rb'\A\{"conversation_id":.*"history":\[', re.DOTALL)
 
 
 class Kiro:
@@ -46,7 +44,7 @@ class Kiro:
                 yield source
         sessions = _home(where) / "sessions"
         for path in sorted((sessions / "cli").glob("*.jsonl")):
-            if path.stem not in held and concerns(text(flat_description(path), "cwd") or "", where.roots):
+            if path.stem not in held and concerns_roots(text_at(log.flat_description(path), "cwd") or "", where.roots):
                 yield _file(path, path.with_suffix(".json"))
         for path in sorted(sessions.glob("*/sess_*/messages.jsonl")):
             if _may_concern(path, where):
@@ -61,17 +59,19 @@ class Kiro:
             return _parse_database(source)
         if source.path.suffix == ".jsonl":
             if b'"payload"' in head.partition(b"\n")[0] or source.path.name == "messages.jsonl":
-                return read_shared(source, resume, _bucket_root(source.path, where))
-            return read_flat(source, resume)
+                return log.read_shared(source, resume, _bucket_root(source.path, where))
+            return log.read_flat(source, resume)
         if source.path.suffix == ".chat":
-            roots = {workspace_hash(root): root for root in upwards(where.roots)}
-            return _one(read_chat(source.path, roots.get(source.path.parent.name)))
+            roots = {ide.workspace_hash(root): root for root in parents_upwards(where.roots)}
+            return _one(ide.read_ide_chat(source.path, roots.get(source.path.parent.name)))
         value = read_object(source.path)
-        native_id = text(value, "conversation_id")
-        return _one(tell(value, native_id, None) if native_id else read_session(source.path))
+        native_id = text_at(value, "conversation_id")
+        return _one(
+            sqlite.tell_conversation(value, native_id, None) if native_id else ide.read_ide_session(source.path)
+        )
 
     def sniff(self, head: bytes) -> bool:
-        """Whether ``head`` begins a database, a log, a session, a ``.chat`` file or a saved conversation of Kiro's."""
+        """True if ``head`` begins a database, a log, a session, a ``.chat`` file or a saved conversation of Kiro's."""
         if head.startswith(_SQLITE):
             return b"conversations_v2" in head or (b"auth_kv" in head and b"conversations" in head)
         if any(_is_record(line) for line in head.split(b"\n")[:_SNIFFED_LINES]):
@@ -154,7 +154,7 @@ def _file(path: Path, *others: Path, parent: str | None = None) -> Source:
 
 def _in_database(path: Path, where: Where) -> Iterator[Source]:
     try:
-        for one in list(list_conversations(path, lambda directory: concerns(directory, where.roots))):
+        for one in list(sqlite.list_conversations(path, lambda directory: concerns_roots(directory, where.roots))):
             yield Source(_NAME, f"{path}#{one.name}", path, one.size, one.updated)
     except SourceError:
         yield _file(path)
@@ -163,12 +163,12 @@ def _in_database(path: Path, where: Where) -> Iterator[Source]:
 def _parse_database(source: Source) -> Parsed:
     """One conversation; or all, of which those that cannot be read are left out and counted."""
     if name := _session_of(source):
-        return _one(read_conversation(source.path, name))
+        return _one(sqlite.read_conversation(source.path, name))
     told: list[tuple[Transcript, dict[str, int]]] = []
     drift: dict[str, int] = {}
-    for one in list(list_conversations(source.path, lambda _: True)):
+    for one in list(sqlite.list_conversations(source.path, lambda _: True)):
         try:
-            told.append(read_conversation(source.path, one.name))
+            told.append(sqlite.read_conversation(source.path, one.name))
         except SourceError:
             drift["unreadable conversation"] = drift.get("unreadable conversation", 0) + 1
     for _, odd in told:
@@ -185,29 +185,31 @@ def _bucket_root(path: Path, where: Where) -> str | None:
     """The root, or directory above one, whose hash names the folder that a shared log's session lies in."""
     if len(path.parents) < 2:
         return None
-    digests = {hashlib.sha256(root.encode()).hexdigest()[:16]: root for root in upwards(where.roots)}
+    digests = {hashlib.sha256(root.encode()).hexdigest()[:16]: root for root in parents_upwards(where.roots)}
     return digests.get(path.parents[1].name)
 
 
 def _may_concern(path: Path, where: Where) -> bool:
-    paths = workspace_paths(shared_description(path))
-    return any(concerns(place, where.roots) for place in paths) or (not paths and _bucket_root(path, where) is not None)
+    paths = log.workspace_paths(log.shared_description(path))
+    return any(concerns_roots(place, where.roots) for place in paths) or (
+        not paths and _bucket_root(path, where) is not None
+    )
 
 
 def _shared(path: Path) -> Source:
     description = path.with_name("session.json")
-    parent = dig(shared_description(path), "parentSessionId")
+    parent = value_at(log.shared_description(path), "parentSessionId")
     above = path.parents[1] / str(parent) / path.name if isinstance(parent, str) and "\0" not in parent else None
     return _file(path, description, parent=str(above) if above else None)
 
 
 def _ide_sessions(folder: Path, where: Where) -> Iterator[Source]:
-    for file, directory in session_files(folder):
-        if concerns(directory, where.roots):
+    for file, directory in ide.session_files(folder):
+        if concerns_roots(directory, where.roots):
             # Executions grow while the session's own file stands still.
-            yield _file(file, *execution_files(folder, directory))
-    for root in upwards(where.roots):
-        yield from (_file(path) for path in sorted((folder / workspace_hash(root)).glob("*.chat")))
+            yield _file(file, *ide.execution_files(folder, directory))
+    for root in parents_upwards(where.roots):
+        yield from (_file(path) for path in sorted((folder / ide.workspace_hash(root)).glob("*.chat")))
 
 
 def _head(path: Path) -> bytes:
@@ -215,7 +217,7 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(4096)
     except OSError as error:
-        raise refused(path, error) from error
+        raise refuse_source(path, error) from error
 
 
 ADAPTER = Kiro()

@@ -12,19 +12,28 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rekal.agents.formats.json_fields import dig, first_text, load_object, mapping, number, objects, read_object, text
-from rekal.agents.formats.jsonl import Record, clean
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.json_fields import (
+    first_text,
+    load_object,
+    number_at,
+    object_at,
+    objects_at,
+    read_object,
+    text_at,
+    value_at,
+)
+from rekal.agents.formats.jsonl import Record, clean_text
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.tool_calls import described
-from rekal.agents.formats.transcript_builder import Draft
-from rekal.agents.kiro.text import is_classifier, model_name, title_name, typed
+from rekal.agents.formats.tool_calls import describe_call
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
+from rekal.agents.kiro import text
 from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
 
 EXECUTIONS = "414d1636299d2b9e4ce7e17fb11f63e9"
 _HEAD = 4096
-_EXECUTION_ID = pattern(rb'"executionId"\s*:\s*"([^"]+)"')
+_EXECUTION_ID = lazy_pattern(rb'"executionId"\s*:\s*"([^"]+)"')
 _PLACEHOLDERS = frozenset({"On it.", "..."})
 _STATES: dict[str, Outcome | None] = {
     "success": "ok", "accepted": "ok", "completed": "ok", "error": "error", "failed": "error", "rejected": None,
@@ -42,7 +51,7 @@ def session_files(agent_folder: Path) -> Iterator[tuple[Path, str]]:
     """Session files with their workspaces' directories, as the index beside them says."""
     for index in sorted((agent_folder / "workspace-sessions").glob("*/sessions.json")):
         for entry in _entries(index):
-            name, directory = text(entry, "sessionId"), text(entry, "workspaceDirectory")
+            name, directory = text_at(entry, "sessionId"), text_at(entry, "workspaceDirectory")
             if name is None or directory is None or Path(name).name != name or "\0" in name:
                 continue
             file = index.with_name(f"{name}.json")
@@ -56,7 +65,7 @@ def _entries(index: Path) -> list[Record]:
     except OSError:
         return []
     # The index is a list; with an object around it the tolerant reader takes it.
-    return objects(load_object(b'{"entries":' + listed + b"}"), "entries")
+    return objects_at(load_object(b'{"entries":' + listed + b"}"), "entries")
 
 
 def execution_files(agent_folder: Path, directory: str) -> list[Path]:
@@ -65,24 +74,24 @@ def execution_files(agent_folder: Path, directory: str) -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.is_file())
 
 
-def read_session(file: Path) -> tuple[Transcript, dict[str, int]]:
+def read_ide_session(file: Path) -> tuple[Transcript, dict[str, int]]:
     """Read one session with its executions. Raises SourceError when its own file cannot be read."""
     session = read_object(file)
     entry = _index_entry(file)
-    directory = text(session, "workspacePath") or text(entry, "workspaceDirectory")
-    history = objects(session, "history")
-    wanted = {name for item in history if (name := text(item, "executionId"))}
+    directory = text_at(session, "workspacePath") or text_at(entry, "workspaceDirectory")
+    history = objects_at(session, "history")
+    wanted = {name for item in history if (name := text_at(item, "executionId"))}
     executions = _executions(execution_files(file.parents[2], directory) if directory else [], wanted)
     told = _Told()
     for place, item in enumerate(history):
         told.item(item, place, executions)
     transcript = Transcript(
         agent="kiro",
-        native_id=text(session, "sessionId") or file.stem,
+        native_id=text_at(session, "sessionId") or file.stem,
         turns=tuple(told.draft.turns),
         calls=tuple(told.draft.calls),
         cwds=(directory,) if directory else (),
-        title=title_name(text(session, "title") or text(entry, "title")),
+        title=text.title_name(text_at(session, "title") or text_at(entry, "title")),
         started_at=parse_time(entry.get("dateCreated") or session.get("dateCreated")),
     )
     return transcript, told.drift
@@ -90,7 +99,7 @@ def read_session(file: Path) -> tuple[Transcript, dict[str, int]]:
 
 def _index_entry(file: Path) -> Record:
     entries = _entries(file.with_name("sessions.json"))
-    return next((entry for entry in entries if text(entry, "sessionId") == file.stem), {})
+    return next((entry for entry in entries if text_at(entry, "sessionId") == file.stem), {})
 
 
 def _executions(files: Iterable[Path], wanted: set[str]) -> dict[str, Record]:
@@ -105,7 +114,7 @@ def _executions(files: Iterable[Path], wanted: set[str]) -> dict[str, Record]:
             execution = read_object(file)
         except (OSError, SourceError):
             continue
-        if (name := text(execution, "executionId")) in wanted and name is not None:
+        if (name := text_at(execution, "executionId")) in wanted and name is not None:
             found[name] = execution
     return found
 
@@ -114,24 +123,24 @@ class _Told:
     """The history of one session being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = TranscriptBuilder()
         self.drift: dict[str, int] = {}
 
     def item(self, item: Record, place: int, executions: dict[str, Record]) -> None:
-        message = mapping(item, "message")
+        message = object_at(item, "message")
         content = message.get("content")
-        parts = objects(content) if isinstance(content, list) else [{"text": content}]
-        words = "\n".join(said for part in parts if (said := text(part, "text")))
-        native_id = text(message, "id")
-        role = text(message, "role")
+        parts = objects_at(content) if isinstance(content, list) else [{"text": content}]
+        words = "\n".join(said for part in parts if (said := text_at(part, "text")))
+        native_id = text_at(message, "id")
+        role = text_at(message, "role")
         if role == "user":
-            if said := typed(words):
+            if said := text.strip_wrapper(words):
                 self.draft.say(RawTurn("human", said, native_id))
         elif role == "assistant":
-            execution = executions.get(text(item, "executionId") or "", {})
+            execution = executions.get(text_at(item, "executionId") or "", {})
             spoken = self._actions(execution) if execution else 0
             if words.strip() and words.strip() not in _PLACEHOLDERS and not spoken:
-                self.draft.say(RawTurn("assistant", clean(words), native_id))
+                self.draft.say(RawTurn("assistant", clean_text(words), native_id))
         else:
             self._odd(f"role {role}")
 
@@ -140,22 +149,22 @@ class _Told:
 
     def _actions(self, execution: Record) -> int:
         """Tell what an execution said and did; returns how often it spoke."""
-        over = (text(execution, "status") or "").casefold() in _OVER
-        when, spoken = parse_time(number(execution, "startTime")), 0
-        for place, action in enumerate(objects(execution, "actions")):
-            kind = text(action, "actionType") or "unknown"
-            key = f"{text(execution, 'executionId')}/{text(action, 'actionId') or place}"
-            state = (text(action, "actionState") or "").casefold()
+        over = (text_at(execution, "status") or "").casefold() in _OVER
+        when, spoken = parse_time(number_at(execution, "startTime")), 0
+        for place, action in enumerate(objects_at(execution, "actions")):
+            kind = text_at(action, "actionType") or "unknown"
+            key = f"{text_at(execution, 'executionId')}/{text_at(action, 'actionId') or place}"
+            state = (text_at(action, "actionState") or "").casefold()
             if kind == "say":
-                said = text(action, "output", "message") or text(action, "output")
+                said = text_at(action, "output", "message") or text_at(action, "output")
                 if said and (over or state in _STATES):
-                    self.draft.say(RawTurn("assistant", clean(said), key, occurred_at=when))
+                    self.draft.say(RawTurn("assistant", clean_text(said), key, occurred_at=when))
                     spoken += 1
                 continue
-            self.draft.ask(key, _calls(RawCall(kind, native_id=key, occurred_at=when), mapping(action, "input")))
+            self.draft.ask(key, _calls(RawCall(kind, native_id=key, occurred_at=when), object_at(action, "input")))
             if state in _STATES:
-                failed = kind == "runCommand" and number(action, "output", "exitCode") not in (None, 0)
-                said = first_text(mapping(action, "output"), "error", "message", "output", "stderr")
+                failed = kind == "runCommand" and number_at(action, "output", "exitCode") not in (None, 0)
+                said = first_text(object_at(action, "output"), "error", "message", "output", "stderr")
                 self.draft.answer(key, "error" if failed else _STATES[state], said)
             elif over:
                 self.draft.answer(key, None)
@@ -164,33 +173,33 @@ class _Told:
 
 def _calls(call: RawCall, given: Record) -> list[RawCall]:
     """One call for each file of an action that reads several."""
-    files = [path for file in objects(given, "files") if (path := text(file, "path"))]
+    files = [path for file in objects_at(given, "files") if (path := text_at(file, "path"))]
     if len(files) < 2:
-        return described(call, {"path": files[0]} if files else given)
+        return describe_call(call, {"path": files[0]} if files else given)
     return [replace(call, path=path, native_id=f"{call.native_id}#{place}") for place, path in enumerate(files, 1)]
 
 
-def read_chat(file: Path, directory: str | None) -> tuple[Transcript, dict[str, int]]:
+def read_ide_chat(file: Path, directory: str | None) -> tuple[Transcript, dict[str, int]]:
     """Read one ``.chat`` file: an execution's prompts and answers. Raises SourceError when it cannot be read."""
     value = read_object(file)
     turns: list[RawTurn] = []
     drift: dict[str, int] = {}
-    for entry in objects(value, "chat"):
-        role, content = text(entry, "role"), text(entry, "content")
-        if role == "human" and content and (said := typed(content)):
+    for entry in objects_at(value, "chat"):
+        role, content = text_at(entry, "role"), text_at(entry, "content")
+        if role == "human" and content and (said := text.strip_wrapper(content)):
             turns.append(RawTurn("human", said))
         elif role == "bot" and content and content.strip() not in _PLACEHOLDERS:
-            turns.append(RawTurn("assistant", clean(content)))
+            turns.append(RawTurn("assistant", clean_text(content)))
         elif role not in ("human", "bot", "tool"):
             drift[f"role {role}"] = drift.get(f"role {role}", 0) + 1
-    if any(turn.role == "assistant" and is_classifier(turn.content) for turn in turns):
+    if any(turn.role == "assistant" and text.is_classifier(turn.content) for turn in turns):
         turns = []
     transcript = Transcript(
         agent="kiro",
-        native_id=text(value, "executionId") or file.stem,
+        native_id=text_at(value, "executionId") or file.stem,
         turns=tuple(turns),
         cwds=(directory,) if directory else (),
-        model=model_name(text(value, "metadata", "modelId")),
-        started_at=parse_time(dig(value, "metadata", "startTime")),
+        model=text.model_name(text_at(value, "metadata", "modelId")),
+        started_at=parse_time(value_at(value, "metadata", "startTime")),
     )
     return transcript, drift

@@ -9,17 +9,24 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rekal.agents.base import Parsed, Resume, Source
-from rekal.agents.formats.json_fields import dig, load_object, mapping, objects, read_object, text
-from rekal.agents.formats.jsonl import Reader, Record, clean, fingerprint
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.json_fields import (
+    load_object,
+    object_at,
+    objects_at,
+    read_object,
+    text_at,
+    value_at,
+)
+from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.tool_calls import described
-from rekal.agents.formats.transcript_builder import Draft
-from rekal.agents.kiro.text import model_name, result_failed, result_words, title_name, typed
+from rekal.agents.formats.tool_calls import describe_call
+from rekal.agents.formats.transcript_builder import TranscriptBuilder
+from rekal.agents.kiro.text import model_name, result_failed, result_words, strip_wrapper, title_name
 from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 
-_UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_UUID = lazy_pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PROMPTS = frozenset({"Prompt", "UserMessage"})
 _ANSWERS = frozenset({"AssistantMessage", "Response"})
 _QUIET_KINDS = frozenset({"Clear", "ResetTo", "thinking", "image", "text"})
@@ -27,7 +34,7 @@ _QUIET_TYPES = frozenset({
     "turn_start", "turn_end", "pending_interaction", "interaction_resolved", "session_start", "session_metadata",
     "session_event", "usage_summary", "steering_inclusion", "tombstone", "sub_agent_start", "sub_agent_complete",
 })  # fmt: skip
-_INTERRUPTED = pattern(r"(?:tool (?:call|execution|use) )?(?:was )?(?:interrupted|cancell?ed)\b", re.IGNORECASE)
+_INTERRUPTED = lazy_pattern(r"(?:tool (?:call|execution|use) )?(?:was )?(?:interrupted|cancell?ed)\b", re.IGNORECASE)
 
 Take = Callable[["Log", Record], None]
 
@@ -36,7 +43,7 @@ class Log:
     """One log being read. ``offsets`` say where the record of each turn begins."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = TranscriptBuilder()
         self.drift: dict[str, int] = {}
         self.offsets: list[int] = []
         self.offset = 0
@@ -49,7 +56,7 @@ class Log:
         if words is None or not words.strip():
             return
         own = native_id or f"@{self.offset}"
-        self.draft.say(RawTurn(role, clean(words), own, _UUID.search(own) is not None, parse_time(when)))
+        self.draft.say(RawTurn(role, clean_text(words), own, _UUID.search(own) is not None, parse_time(when)))
         self.offsets.append(self.offset)
 
     def ask(self, key: str, tool: str | None, given: Record, when: object) -> None:
@@ -57,12 +64,12 @@ class Log:
         self.draft.withdraw(key)
         shared = _UUID.search(key) is not None
         call = RawCall(tool or "unknown", native_id=key, shared=shared, occurred_at=parse_time(when))
-        self.draft.ask(key, described(call, given))
+        self.draft.ask(key, describe_call(call, given))
 
 
 def read_log(source: Source, resume: Resume | None, head: Transcript, take: Take) -> Parsed:
     """Read a log with ``take`` into ``head``. Raises SourceError when no record of it can be read."""
-    reader, log, records = Reader(source.path, resume), Log(), 0
+    reader, log, records = LineReader(source.path, resume), Log(), 0
     for offset, record in reader:
         log.offset, records = offset, records + 1
         take(log, record)
@@ -75,7 +82,7 @@ def read_log(source: Source, resume: Resume | None, head: Transcript, take: Take
     return Parsed(
         transcripts=(replace(head, turns=tuple(turns), calls=tuple(log.draft.calls), started_at=started),),
         offset=offset,
-        prefix_hash=fingerprint(source.path, offset, reader.offset),
+        prefix_hash=hash_prefix(source.path, offset, reader.offset),
         skipped_bytes=reader.skipped_bytes,
         drift=log.drift,
         restarted=reader.restarted,
@@ -96,52 +103,52 @@ def flat_description(path: Path) -> Record:
 def read_flat(source: Source, resume: Resume | None) -> Parsed:
     """Read a session of the command line."""
     meta = flat_description(source.path)
-    cwd = text(meta, "cwd")
-    child = text(meta, "session_created_reason") == "subagent"
+    cwd = text_at(meta, "cwd")
+    child = text_at(meta, "session_created_reason") == "subagent"
     head = Transcript(
         agent="kiro",
-        native_id=text(meta, "session_id") or source.path.stem,
+        native_id=text_at(meta, "session_id") or source.path.stem,
         cwds=(cwd,) if cwd else (),
         actor="agent" if child else "human",
-        parent_native_id=text(meta, "parent_session_id") if child else None,
-        agent_type=text(meta, "session_state", "agent_name") if child else None,
-        model=model_name(text(meta, "session_state", "rts_model_state", "model_info", "model_id")),
-        title=title_name(text(meta, "title")),
-        started_at=parse_time(text(meta, "created_at")),
+        parent_native_id=text_at(meta, "parent_session_id") if child else None,
+        agent_type=text_at(meta, "session_state", "agent_name") if child else None,
+        model=model_name(text_at(meta, "session_state", "rts_model_state", "model_info", "model_id")),
+        title=title_name(text_at(meta, "title")),
+        started_at=parse_time(text_at(meta, "created_at")),
     )
     return read_log(source, resume, head, _take_flat)
 
 
 def _take_flat(log: Log, record: Record) -> None:
-    kind, data = text(record, "kind"), mapping(record, "data")
-    native_id, when = text(data, "message_id"), dig(data, "meta", "timestamp")
-    content = objects(data, "content")
-    words = "\n".join(said for part in content if text(part, "kind") == "text" and (said := text(part, "data")))
+    kind, data = text_at(record, "kind"), object_at(record, "data")
+    native_id, when = text_at(data, "message_id"), value_at(data, "meta", "timestamp")
+    content = objects_at(data, "content")
+    words = "\n".join(said for part in content if text_at(part, "kind") == "text" and (said := text_at(part, "data")))
     if kind in _PROMPTS:
-        log.say("human", typed(words), native_id, when)
+        log.say("human", strip_wrapper(words), native_id, when)
     elif kind in _ANSWERS:
         log.say("assistant", words, native_id, when)
         for place, part in enumerate(content):
-            if text(part, "kind") == "toolUse":
-                use = mapping(part, "data")
-                key = text(use, "toolUseId") or f"{native_id or f'@{log.offset}'}:{place}"
-                log.ask(key, text(use, "name"), mapping(use, "input"), when)
-            elif text(part, "kind") not in _QUIET_KINDS:
-                log.odd(f"content {text(part, 'kind')}")
+            if text_at(part, "kind") == "toolUse":
+                use = object_at(part, "data")
+                key = text_at(use, "toolUseId") or f"{native_id or f'@{log.offset}'}:{place}"
+                log.ask(key, text_at(use, "name"), object_at(use, "input"), when)
+            elif text_at(part, "kind") not in _QUIET_KINDS:
+                log.odd(f"content {text_at(part, 'kind')}")
     elif kind == "ToolResults":
         for part in content:
-            if text(part, "kind") == "toolResult":
-                _answer_flat(log, mapping(part, "data"))
+            if text_at(part, "kind") == "toolResult":
+                _answer_flat(log, object_at(part, "data"))
     elif kind == "Compaction":
-        log.say("summary", words or text(data, "summary"), native_id, when)
+        log.say("summary", words or text_at(data, "summary"), native_id, when)
     elif kind not in _QUIET_KINDS:
         log.odd(f"kind {kind}")
 
 
 def _answer_flat(log: Log, result: Record) -> None:
-    said = [part.get("data") for part in objects(result, "content")]
-    failed = result_failed(text(result, "status"), said)
-    log.draft.answer(text(result, "toolUseId") or "", "error" if failed else "ok", result_words(said))
+    said = [part.get("data") for part in objects_at(result, "content")]
+    failed = result_failed(text_at(result, "status"), said)
+    log.draft.answer(text_at(result, "toolUseId") or "", "error" if failed else "ok", result_words(said))
 
 
 # -- sessions/<bucket>/sess_<id>/messages.jsonl ----------------------------------------------------------------
@@ -167,48 +174,53 @@ def workspace_paths(meta: Record) -> tuple[str, ...]:
 def read_shared(source: Source, resume: Resume | None, known: str | None) -> Parsed:
     """Read a session of IDE or CLI 3. ``known`` is its directory where only its bucket tells."""
     meta = shared_description(source.path)
-    parent = text(meta, "parentSessionId")
-    tangent = text(meta, "createdReason") == "tangent"
+    parent = text_at(meta, "parentSessionId")
+    tangent = text_at(meta, "createdReason") == "tangent"
     child = parent if not tangent else None
     head = Transcript(
         agent="kiro",
-        native_id=text(meta, "id") or source.path.parent.name,
+        native_id=text_at(meta, "id") or source.path.parent.name,
         cwds=workspace_paths(meta) or ((known,) if known else ()),
         actor="agent" if child else "human",
         parent_native_id=child,
         forked_from=parent if tangent else None,
         spawn_depth=1 if child else None,
-        model=model_name(text(meta, "modelId")),
-        title=title_name(text(meta, "title")),
-        started_at=parse_time(text(meta, "createdAt")),
+        model=model_name(text_at(meta, "modelId")),
+        title=title_name(text_at(meta, "title")),
+        started_at=parse_time(text_at(meta, "createdAt")),
     )
     return read_log(source, resume, head, _take_shared)
 
 
 def _take_shared(log: Log, record: Record) -> None:
-    payload, native_id, when = mapping(record, "payload"), text(record, "id"), record.get("timestamp")
-    kind = text(payload, "type")
+    payload, native_id, when = object_at(record, "payload"), text_at(record, "id"), record.get("timestamp")
+    kind = text_at(payload, "type")
     if kind == "user":
-        steering = text(payload, "source") == "steer"
-        log.say("steering" if steering else "human", typed(_content(payload) or ""), native_id, when)
+        steering = text_at(payload, "source") == "steer"
+        log.say("steering" if steering else "human", strip_wrapper(_content(payload) or ""), native_id, when)
     elif kind == "assistant":
         _answer_shared(log, payload, native_id, when)
     elif kind == "tool_call":
-        given = mapping(payload, "args") or load_object(payload.get("args")) or {}
-        log.ask(text(payload, "toolCallId") or native_id or f"@{log.offset}", text(payload, "toolName"), given, when)
+        given = object_at(payload, "args") or load_object(payload.get("args")) or {}
+        log.ask(
+            text_at(payload, "toolCallId") or native_id or f"@{log.offset}",
+            text_at(payload, "toolName"),
+            given,
+            when,
+        )
     elif kind == "tool_result":
         said = _content(payload)
         # Kiro writes such a result for a call it never finished.
         stopped = payload.get("success") is not True and said is not None and _INTERRUPTED.match(said.strip())
         failed = payload.get("success") is False
         outcome: Outcome | None = None if stopped else "error" if failed else "ok"
-        log.draft.answer(text(payload, "toolCallId") or "", outcome, said)
+        log.draft.answer(text_at(payload, "toolCallId") or "", outcome, said)
     elif kind not in _QUIET_TYPES:
         log.odd(f"type {kind}")
 
 
 def _answer_shared(log: Log, payload: Record, native_id: str | None, when: object) -> None:
-    said, operation = _content(payload), text(payload, "operationType")
+    said, operation = _content(payload), text_at(payload, "operationType")
     if said is None or said.strip() == "..." or operation == "Reasoning":
         return
     if operation not in (None, "Say", "Print", "Summary"):
@@ -220,7 +232,7 @@ def _content(payload: Record) -> str | None:
     """Text of a content that may be a string, ``{text}`` or blocks."""
     content = payload.get("content")
     if isinstance(content, dict):
-        return text(content, "text")
+        return text_at(content, "text")
     if isinstance(content, list):
-        return "\n".join(said for block in objects(content) if (said := text(block, "text"))) or None
-    return text(payload, "content")
+        return "\n".join(said for block in objects_at(content) if (said := text_at(block, "text"))) or None
+    return text_at(payload, "content")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rekal.agents.formats.json_fields import first_text, load_object, text
-from rekal.agents.formats.jsonl import clean
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.json_fields import first_text, load_object, text_at
+from rekal.agents.formats.jsonl import clean_text
+from rekal.agents.formats.lazy_regex import lazy_pattern
 
-_WRAPPER = pattern(r"<(EnvironmentContext|steering-reminder)\b[^>]*>.*?</\1>", re.DOTALL)
+_WRAPPER = lazy_pattern(r"<(EnvironmentContext|steering-reminder)\b[^>]*>.*?</\1>", re.DOTALL)
 _INJECTED = ("# System Prompt", "<identity>", "## Included Rules", "You are operating in a workspace")
 _NO_TITLE = frozenset({"new session", "untitled"})
 _GOOD = frozenset({"success", "ok", "completed"})
 
 
-def typed(raw: str) -> str | None:
-    """What a person typed of a message; None when Kiro wrote all of it."""
-    words = clean(_WRAPPER.sub("", raw)).strip()
+def strip_wrapper(raw: str) -> str | None:
+    """The person's part of a message; None when Kiro wrote all of it."""
+    words = clean_text(_WRAPPER.sub("", raw)).strip()
     return None if not words or words.startswith(_INJECTED) else words
 
 
@@ -32,7 +32,7 @@ def title_name(title: str | None) -> str | None:
 
 
 def result_failed(status: str | None, said: Iterable[object]) -> bool:
-    """Whether a tool failed: by its status, or by the exit status of the command it ran."""
+    """True if a tool failed: by its status, or by the exit status of the command it ran."""
     if status is not None and status.casefold() not in _GOOD:
         return True
     codes = [item.get("exit_status") for item in said if isinstance(item, dict)]
@@ -46,6 +46,6 @@ def result_words(said: Iterable[object]) -> str | None:
 
 
 def is_classifier(answer: str) -> bool:
-    """Whether an answer is that of Kiro's own model for sorting prompts into chat, do and spec."""
+    """True if an answer is that of Kiro's own model for sorting prompts into chat, do and spec."""
     value = load_object(answer)
-    return value is not None and {"chat", "do", "spec"} <= set(value) and text(value, "message") is None
+    return value is not None and {"chat", "do", "spec"} <= set(value) and text_at(value, "message") is None

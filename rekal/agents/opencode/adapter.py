@@ -10,21 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import time_ns
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refused
+from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.formats.json_fields import read_object
-from rekal.agents.formats.repo_paths import concerns
-from rekal.agents.opencode.conversation import Telling
-from rekal.agents.opencode.storage import (
-    Conversation,
-    Listed,
-    is_export,
-    list_database,
-    list_tree,
-    read_database,
-    read_export,
-    read_tree,
-    revision,
-)
+from rekal.agents.formats.repo_paths import concerns_roots
+from rekal.agents.opencode import storage
+from rekal.agents.opencode.conversation import Narration
+from rekal.agents.opencode.storage import ListedSession, StoredSession
 from rekal.errors import SourceError
 
 _MAGIC = b"SQLite format 3\0"
@@ -46,7 +37,7 @@ class OpenCode:
                 known = found.get(source.key.removeprefix(f"{source.path}#"))
                 if known is None or (source.mtime_ns, source.size) > (known.mtime_ns, known.size):
                     found[source.key.removeprefix(f"{source.path}#")] = source
-        for file, listed in list_tree(data):
+        for file, listed in storage.list_tree(data):
             if (known := found.get(listed.id)) is not None and known.size > 0:
                 continue
             if _may_concern(listed, where):
@@ -58,7 +49,7 @@ class OpenCode:
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one session, or all of a database when the key names none. Always whole: ``resume`` is not used."""
         over = time_ns() - source.mtime_ns > _QUIET_NS
-        tellings = [Telling(conversation, over=over) for conversation in _read(source)]
+        tellings = [Narration(conversation, over=over) for conversation in _read(source)]
         transcripts = tuple(telling.transcript() for telling in tellings)
         drift: dict[str, int] = {}
         for telling in tellings:
@@ -68,7 +59,7 @@ class OpenCode:
         return Parsed(transcripts=transcripts, skipped_bytes=skipped, drift=drift)
 
     def sniff(self, head: bytes) -> bool:
-        """Whether this is a database of OpenCode, an exported session, or the description of a session."""
+        """True if this is a database of OpenCode, an exported session, or the description of a session."""
         if head.startswith(_MAGIC):
             return all(name in head for name in (b"message_id", b"session_id", b"time_created"))
         opening = b"".join(head[:8192].split())
@@ -94,8 +85,8 @@ def _databases(where: Where, data: Path) -> list[Path]:
 
 def _in_database(path: Path, where: Where) -> Iterator[Source]:
     try:
-        wanted = [listed for listed in list_database(path) if _may_concern(listed, where)]
-        revisions = revision(path, [listed.id for listed in wanted])
+        wanted = [listed for listed in storage.list_database(path) if _may_concern(listed, where)]
+        revisions = storage.session_revision(path, [listed.id for listed in wanted])
     except SourceError:
         # Unreadable now: yielded whole, so that reading it says why.
         stat = path.stat()
@@ -107,28 +98,28 @@ def _in_database(path: Path, where: Where) -> Iterator[Source]:
         yield Source(OpenCode.name, f"{path}#{listed.id}", path, rows, updated, parent)
 
 
-def _may_concern(listed: Listed, where: Where) -> bool:
+def _may_concern(listed: ListedSession, where: Where) -> bool:
     """Without a recorded directory only the messages can tell."""
-    return listed.directory is None or concerns(listed.directory, where.roots)
+    return listed.directory is None or concerns_roots(listed.directory, where.roots)
 
 
-def _beside(file: Path, listed: Listed) -> str | None:
+def _beside(file: Path, listed: ListedSession) -> str | None:
     return str(file.with_name(f"{listed.parent}.json")) if listed.parent else None
 
 
-def _read(source: Source) -> list[Conversation]:
+def _read(source: Source) -> list[StoredSession]:
     try:
         with source.path.open("rb") as file:
             magic = file.read(len(_MAGIC))
     except OSError as error:
-        raise refused(source.path, error) from error
+        raise refuse_source(source.path, error) from error
     if magic == _MAGIC:
         session_id = source.key.removeprefix(str(source.path)).removeprefix("#")
-        return read_database(source.path, session_id or None)
+        return storage.read_database(source.path, session_id or None)
     value = read_object(source.path)
-    if is_export(value):
-        return [read_export(value)]
-    return [read_tree(source.path)]
+    if storage.is_export(value):
+        return [storage.read_export(value)]
+    return [storage.read_tree(source.path)]
 
 
 ADAPTER = OpenCode()

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rekal.agents.formats.json_fields import dig, first_text, mapping, number, objects, text
-from rekal.agents.formats.jsonl import Record, clean
-from rekal.agents.formats.lazy_regex import pattern
+from rekal.agents.formats.json_fields import (
+    first_text,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+    value_at,
+)
+from rekal.agents.formats.jsonl import Record, clean_text
+from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import FilePatch, added_lines, parse_patch, text_lines
 from rekal.agents.formats.timestamps import parse_time
-from rekal.agents.formats.transcript_builder import Draft, fan_out, new_lines
-from rekal.agents.opencode.storage import Conversation, Message
+from rekal.agents.formats.transcript_builder import TranscriptBuilder, fan_out, new_lines
+from rekal.agents.opencode.storage import Message, StoredSession
 from rekal.ids import derive
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 
-_NO_TITLE = pattern(r"(New|Child) session - \d{4}-\d\d-\d\dT")
+_NO_TITLE = lazy_pattern(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 # Older versions wrote these without the flag ``synthetic``.
 _INJECTED = ("Called the Read tool with the following input", "Summarize the task tool output above and continue")
 _QUIET = {
@@ -36,17 +43,17 @@ _QUIET = {
 _DONE: dict[str, Outcome] = {"completed": "ok", "success": "ok", "error": "error"}
 
 
-class Telling:
+class Narration:
     """A transcript being told; ``drift`` counts the part types and states this version does not know.
 
     ``over`` says that nobody is writing to the conversation any more, so that a text without an end is its end.
     """
 
-    def __init__(self, conversation: Conversation, *, over: bool) -> None:
+    def __init__(self, conversation: StoredSession, *, over: bool) -> None:
         self.conversation = conversation
         self.over = over
         self.drift: dict[str, int] = {}
-        self._draft = Draft()
+        self._draft = TranscriptBuilder()
 
     def transcript(self) -> Transcript:
         """The whole conversation but for what was undone and what is not finished."""
@@ -73,7 +80,7 @@ class Telling:
         )
 
     def _message(self, message: Message, *, settled: bool) -> None:
-        role = text(message.info, "role")
+        role = text_at(message.info, "role")
         if role == "user":
             self._user(message)
         elif role == "assistant":
@@ -91,16 +98,16 @@ class Telling:
             self._say("human", message, 0, "\n\n".join(typed))
 
     def _words(self, part: Record) -> str | None:
-        """What a text part says; None for any other part and for what OpenCode itself put there."""
-        kind = text(part, "type")
+        """Words of a text part; None for any other part and for what OpenCode itself put there."""
+        kind = text_at(part, "type")
         if kind != "text":
             if kind not in _QUIET and kind != "tool":
                 self._odd(f"part {kind}")
             return None
-        return None if part.get("synthetic") is True or part.get("ignored") is True else text(part, "text")
+        return None if part.get("synthetic") is True or part.get("ignored") is True else text_at(part, "text")
 
     def _say(self, role: Role, message: Message, place: int, content: str) -> None:
-        content = clean(content)
+        content = clean_text(content)
         self._draft.say(
             RawTurn(
                 role=role,
@@ -117,15 +124,15 @@ class Telling:
         role: Role = "summary" if message.info.get("summary") is True else "assistant"
         place = 0
         for part in message.parts:
-            if text(part, "type") == "tool":
+            if text_at(part, "type") == "tool":
                 self._tool(message, part, settled=settled)
             elif (said := self._words(part)) is not None and (settled or self.over or _part_finished(part)):
                 self._say(role, message, place, said)
                 place += 1
 
     def _tool(self, message: Message, part: Record, *, settled: bool) -> None:
-        state = mapping(part, "state")
-        status = text(state, "status") or "none"
+        state = object_at(part, "state")
+        status = text_at(state, "status") or "none"
         call = _call(message, part)
         key = call.native_id or ""
         self._draft.ask(key, fan_out(call, _patches(call.tool, state)))
@@ -139,9 +146,9 @@ class Telling:
             self._draft.withdraw(key)
 
 
-def _standing(said: Conversation) -> Iterator[Message]:
+def _standing(said: StoredSession) -> Iterator[Message]:
     """The messages that were not undone. A revert names the first message, or part of a message, that is gone."""
-    first_gone, first_part = text(said.revert, "messageID"), text(said.revert, "partID")
+    first_gone, first_part = text_at(said.revert, "messageID"), text_at(said.revert, "partID")
     for message in said.messages:
         if first_gone is not None and message.id == first_gone:
             if first_part is not None:
@@ -159,45 +166,45 @@ def _at_rest(messages: list[Message]) -> int:
 
 def _finished(message: Message) -> bool:
     info = message.info
-    return info.get("role") == "user" or bool(dig(info, "time", "completed") or info.get("error"))
+    return info.get("role") == "user" or bool(value_at(info, "time", "completed") or info.get("error"))
 
 
 def _part_finished(part: Record) -> bool:
-    stamps = mapping(part, "time")
+    stamps = object_at(part, "time")
     return bool(stamps.get("end")) or not stamps.get("start")
 
 
 def _cwds(directory: str | None, messages: list[Message]) -> tuple[str, ...]:
-    found = [directory, *(text(message.info, "path", "cwd") for message in messages)]
-    return tuple(dict.fromkeys(clean(cwd) for cwd in found if cwd))
+    found = [directory, *(text_at(message.info, "path", "cwd") for message in messages)]
+    return tuple(dict.fromkeys(clean_text(cwd) for cwd in found if cwd))
 
 
 def _agent_type(messages: list[Message]) -> str | None:
-    return next((name for message in messages if (name := text(message.info, "agent"))), None)
+    return next((name for message in messages if (name := text_at(message.info, "agent"))), None)
 
 
 def _model(message: Message) -> str | None:
     if message.info.get("role") != "assistant":
         return None
-    return text(message.info, "modelID") or text(message.info, "model", "modelID")
+    return text_at(message.info, "modelID") or text_at(message.info, "model", "modelID")
 
 
 def _call(message: Message, part: Record) -> RawCall:
-    state = mapping(part, "state")
-    asked = mapping(state, "input")
-    tool = text(part, "tool") or "unknown"
-    started = number(state, "time", "start") or message.created
-    call_id = text(part, "callID") or text(part, "id") or ""
+    state = object_at(part, "state")
+    asked = object_at(state, "input")
+    tool = text_at(part, "tool") or "unknown"
+    started = number_at(state, "time", "start") or message.created
+    call_id = text_at(part, "callID") or text_at(part, "id") or ""
     path = first_text(asked, "filePath", "file_path", "path", "filepath")
     return RawCall(
         tool=tool,
         native_id=derive("opencode-call", call_id, tool, str(started) if started else message.moment),
         shared=started is not None,
         path=path,
-        command=text(asked, "command") if tool in ("bash", "shell") else None,
+        command=text_at(asked, "command") if tool in ("bash", "shell") else None,
         occurred_at=parse_time(started),
-        cwd=first_text(asked, "workdir", "cwd") or text(message.info, "path", "cwd"),
-        wrote=_written(tool, asked, mapping(state, "metadata")),
+        cwd=first_text(asked, "workdir", "cwd") or text_at(message.info, "path", "cwd"),
+        wrote=_written(tool, asked, object_at(state, "metadata")),
     )
 
 
@@ -205,25 +212,25 @@ def _written(tool: str, asked: Record, metadata: Record) -> tuple[str, ...]:
     """Lines that one of the editing tools for a single file wrote: of the recorded diff, else of its input."""
     if tool not in ("edit", "write", "multiedit"):
         return ()
-    if diff := text(metadata, "diff"):
+    if diff := text_at(metadata, "diff"):
         return added_lines(diff)
-    if (content := text(asked, "content")) is not None:
+    if (content := text_at(asked, "content")) is not None:
         return text_lines(content)
-    edits = [asked, *objects(asked, "edits")]
-    return tuple(line for edit in edits for line in new_lines(text(edit, "oldString"), text(edit, "newString")))
+    edits = [asked, *objects_at(asked, "edits")]
+    return tuple(line for edit in edits for line in new_lines(text_at(edit, "oldString"), text_at(edit, "newString")))
 
 
 def _patches(tool: str, state: Record) -> tuple[FilePatch, ...]:
-    asked = text(state, "input", "patchText")
+    asked = text_at(state, "input", "patchText")
     return parse_patch(asked) if tool in ("patch", "apply_patch") and asked else ()
 
 
 def _outcome(tool: str, outcome: Outcome, state: Record) -> tuple[Outcome, str | None]:
     """A shell command that failed still completed, and so did a call of a tool that does not exist."""
-    output = text(state, "output")
+    output = text_at(state, "output")
     if outcome == "error":
-        return "error", text(state, "error") or output
-    code = number(state, "metadata", "exit")
+        return "error", text_at(state, "error") or output
+    code = number_at(state, "metadata", "exit")
     if tool == "invalid" or (code is not None and code != 0):
-        return "error", output or text(state, "metadata", "output")
+        return "error", output or text_at(state, "metadata", "output")
     return "ok", None

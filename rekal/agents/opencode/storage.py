@@ -1,6 +1,6 @@
 """Where OpenCode keeps its sessions: a database, or a tree of JSON files, or the file ``opencode export`` writes.
 
-All three give the same :class:`Conversation`, whose records keep OpenCode's own field names.
+All three give the same :class:`StoredSession`, whose records keep OpenCode's own field names.
 """
 
 from __future__ import annotations
@@ -10,9 +10,17 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.agents.formats.json_fields import dig, load_object, mapping, number, objects, read_object, text
+from rekal.agents.formats.json_fields import (
+    load_object,
+    number_at,
+    object_at,
+    objects_at,
+    read_object,
+    text_at,
+    value_at,
+)
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.sqlite import Database, Value, reading
+from rekal.agents.formats.sqlite import Database, Value, open_copy
 from rekal.errors import SourceBusy, SourceError
 
 TABLES = ("session", "message", "part", "project")
@@ -30,11 +38,11 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def moment(self) -> str:
-        """What tells the message from others: its time, which a copy keeps; failing that its id."""
+        """The mark that tells the message from others: its time, which a copy keeps; failing that its id."""
         return str(self.created) if self.created is not None else self.id
 
 
-class Conversation(msgspec.Struct, frozen=True):
+class StoredSession(msgspec.Struct, frozen=True):
     """One session as stored. ``depth`` counts its ancestors, ``damaged`` the bytes that hold no record."""
 
     id: str
@@ -48,7 +56,7 @@ class Conversation(msgspec.Struct, frozen=True):
     damaged: int = 0
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedSession(msgspec.Struct, frozen=True):
     """One session that a store holds. ``rows`` and ``updated`` (nanoseconds) are its revision."""
 
     id: str
@@ -61,21 +69,21 @@ class Listed(msgspec.Struct, frozen=True):
 # -- the database ----------------------------------------------------------------------------------------------
 
 
-def list_database(path: Path) -> Iterator[Listed]:
+def list_database(path: Path) -> Iterator[ListedSession]:
     """Yield the sessions of a database without their revisions."""
-    with reading(path, TABLES) as database:
+    with open_copy(path, TABLES) as database:
         if not database.columns("session"):
             return
         for row in database.rows(f"{_session_query(database)} ORDER BY s.time_created, s.id"):
             session = _session(row)
-            yield Listed(session.id, session.directory, session.parent)
+            yield ListedSession(session.id, session.directory, session.parent)
 
 
-def revision(path: Path, session_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
+def session_revision(path: Path, session_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Rows and last update in nanoseconds of each session; the indexes on the session id keep this cheap."""
     latest = "SELECT count(*), max(time_updated) FROM {} WHERE session_id = ?"
     found = {}
-    with reading(path, TABLES) as database:
+    with open_copy(path, TABLES) as database:
         for session_id in session_ids:
             rows = updated = 0
             for sql in (latest.format("message"), latest.format("part")):
@@ -86,9 +94,9 @@ def revision(path: Path, session_ids: Iterable[str]) -> dict[str, tuple[int, int
     return found
 
 
-def read_database(path: Path, session_id: str | None) -> list[Conversation]:
+def read_database(path: Path, session_id: str | None) -> list[StoredSession]:
     """Read one session of a database, or all of them. Raises SourceError when the one is not there."""
-    with reading(path, TABLES) as database:
+    with open_copy(path, TABLES) as database:
         if session_id is None and not database.columns("session"):
             return []
         query = _session_query(database)
@@ -109,10 +117,10 @@ def _session_query(database: Database) -> str:
     return f"SELECT {', '.join(chosen)}, NULL FROM session s"
 
 
-def _session(row: tuple[Value, ...]) -> Conversation:
+def _session(row: tuple[Value, ...]) -> StoredSession:
     session_id, parent, directory, title, created, revert, worktree = row
     home = _string(directory) or _string(worktree)
-    return Conversation(
+    return StoredSession(
         id=str(session_id),
         parent=_string(parent),
         # "/" is the worktree of the project that stands for "no project".
@@ -131,7 +139,7 @@ def _whole(value: Value) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _with_messages(database: Database, session: Conversation) -> Conversation:
+def _with_messages(database: Database, session: StoredSession) -> StoredSession:
     parts: dict[str, list[Record]] = {}
     damaged = 0
     query = "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY time_created, id"
@@ -146,7 +154,7 @@ def _with_messages(database: Database, session: Conversation) -> Conversation:
         if (info := load_object(data)) is None:
             damaged += _bytes(data)
             continue
-        created = number(info, "time", "created") or _whole(stamp) or None
+        created = number_at(info, "time", "created") or _whole(stamp) or None
         messages.append(Message(str(message_id), info, tuple(parts.get(str(message_id), ())), created))
     depth = _ancestors(database, session.parent)
     return msgspec.structs.replace(session, messages=tuple(messages), damaged=damaged, depth=depth)
@@ -168,19 +176,22 @@ def _ancestors(database: Database, parent: str | None) -> int:
 # -- the trees of JSON files -----------------------------------------------------------------------------------
 
 
-def list_tree(data: Path) -> Iterator[tuple[Path, Listed]]:
+def list_tree(data: Path) -> Iterator[tuple[Path, ListedSession]]:
     """Yield the sessions of both layouts below OpenCode's data directory, with the file that describes each."""
     layouts = ("storage/session/*/*.json", "project/*/storage/session/info/*.json")
     for file in (file for layout in layouts for file in sorted(data.glob(layout))):
         try:
             info = read_object(file)
-            session_id = text(info, "id") or file.stem
+            session_id = text_at(info, "id") or file.stem
             rows, updated = _tree_revision(file, session_id)
         except (SourceError, OSError):
             # Reported when it is read: an unreadable session must still be named by its own source.
-            yield file, Listed(file.stem, None, None)
+            yield file, ListedSession(file.stem, None, None)
             continue
-        yield file, Listed(session_id, text(info, "directory"), text(info, "parentID"), rows, updated)
+        yield (
+            file,
+            ListedSession(session_id, text_at(info, "directory"), text_at(info, "parentID"), rows, updated),
+        )
 
 
 def _leaf(name: str) -> str:
@@ -207,10 +218,10 @@ def _tree_revision(file: Path, session_id: str) -> tuple[int, int]:
     return len(files), max(item.stat().st_mtime_ns for item in files)
 
 
-def read_tree(file: Path) -> Conversation:
+def read_tree(file: Path) -> StoredSession:
     """Read the session that ``file`` describes. A message or part that cannot be read costs itself only."""
     info = read_object(file)
-    session_id = text(info, "id") or file.stem
+    session_id = text_at(info, "id") or file.stem
     folder, part_folder = _folders(file, session_id)
     messages, damaged = [], 0
     loose, lost = _records(part_folder)
@@ -221,13 +232,13 @@ def read_tree(file: Path) -> Conversation:
         except SourceError:
             damaged += _size(path)
             continue
-        message_id = text(record, "id") or path.stem
+        message_id = text_at(record, "id") or path.stem
         own, lost = _records(part_folder / _leaf(message_id))
         damaged += lost
         # The first versions kept parts inside the message, later ones directly in the part folder.
-        inline = objects(record, "parts")
+        inline = objects_at(record, "parts")
         own += inline + [part for part in loose if part.get("messageID") == message_id]
-        messages.append(Message(message_id, record, tuple(own), number(record, "time", "created")))
+        messages.append(Message(message_id, record, tuple(own), number_at(record, "time", "created")))
     messages.sort(key=lambda message: (message.created or 0, message.id))
     return msgspec.structs.replace(
         _described(info, session_id), messages=tuple(messages), damaged=damaged, depth=_tree_depth(file, info)
@@ -253,24 +264,24 @@ def _size(path: Path) -> int:
 
 
 def _tree_depth(file: Path, info: Record) -> int:
-    depth, parent = 0, text(info, "parentID")
+    depth, parent = 0, text_at(info, "parentID")
     while parent is not None and depth < _MAX_DEPTH:
         depth += 1
         try:
-            parent = text(read_object(file.with_name(f"{_leaf(parent)}.json")), "parentID")
+            parent = text_at(read_object(file.with_name(f"{_leaf(parent)}.json")), "parentID")
         except SourceError:
             break
     return depth
 
 
-def _described(info: Record, session_id: str) -> Conversation:
-    return Conversation(
+def _described(info: Record, session_id: str) -> StoredSession:
+    return StoredSession(
         id=session_id,
-        parent=text(info, "parentID"),
-        directory=text(info, "directory"),
-        title=text(info, "title"),
-        created=number(info, "time", "created"),
-        revert=mapping(info, "revert"),
+        parent=text_at(info, "parentID"),
+        directory=text_at(info, "directory"),
+        title=text_at(info, "title"),
+        created=number_at(info, "time", "created"),
+        revert=object_at(info, "revert"),
     )
 
 
@@ -278,16 +289,16 @@ def _described(info: Record, session_id: str) -> Conversation:
 
 
 def is_export(value: Record) -> bool:
-    """Whether a JSON object is what ``opencode export`` writes."""
-    return isinstance(dig(value, "info", "id"), str) and isinstance(value.get("messages"), list)
+    """True if a JSON object is what ``opencode export`` writes."""
+    return isinstance(value_at(value, "info", "id"), str) and isinstance(value.get("messages"), list)
 
 
-def read_export(value: Record) -> Conversation:
+def read_export(value: Record) -> StoredSession:
     """Read an exported session."""
-    info = mapping(value, "info")
+    info = object_at(value, "info")
     messages = []
-    for item in objects(value, "messages"):
-        head = mapping(item, "info")
-        stamp = number(head, "time", "created")
-        messages.append(Message(text(head, "id") or "", head, tuple(objects(item, "parts")), stamp))
-    return msgspec.structs.replace(_described(info, text(info, "id") or ""), messages=tuple(messages))
+    for item in objects_at(value, "messages"):
+        head = object_at(item, "info")
+        stamp = number_at(head, "time", "created")
+        messages.append(Message(text_at(head, "id") or "", head, tuple(objects_at(item, "parts")), stamp))
+    return msgspec.structs.replace(_described(info, text_at(info, "id") or ""), messages=tuple(messages))

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rekal.app.context import App, here
-from rekal.capture.capture import Captured, capture
+from rekal.capture.capture import Captured, capture_commits
 from rekal.cli.ages import parse_age
 from rekal.cli.output import emit_json, json_option
 from rekal.errors import Refused
@@ -87,4 +87,4 @@ def _capture(app: App, age: timedelta | None) -> Captured:
             bar.length = total
             bar.update(done - bar.pos)
 
-        return capture(app.layout, app.repo, app.job(), since=since, link_head=True, progress=progress)
+        return capture_commits(app.layout, app.repo, app.job(), since=since, link_head=True, progress=progress)

@@ -87,9 +87,9 @@ def command(agents: str | None, backfill: str, share: str | None, hooks_only: bo
 def _chosen(app: App, agents: str | None) -> list[str]:
     if agents is not None:
         wanted = [name.strip() for name in agents.split(",") if name.strip()]
-        unknown = sorted(set(wanted) - set(registry.names()))
+        unknown = sorted(set(wanted) - set(registry.agent_names()))
         if unknown:
-            raise ConfigError(f"unknown agent {unknown[0]}", f"known are {', '.join(registry.names())}")
+            raise ConfigError(f"unknown agent {unknown[0]}", f"known are {', '.join(registry.agent_names())}")
         return wanted
     found = [name for name, traces in _TRACES.items() if any((app.home / trace).is_dir() for trace in traces)]
     return found or ["claude"]

@@ -13,7 +13,7 @@ from rekal.app.receive import has_news, import_arrived
 from rekal.app.refresh import refresh_index
 from rekal.app.share import note_unsent
 from rekal.app.vectors import fill_in_background
-from rekal.capture.capture import capture, wait_for_rebase
+from rekal.capture.capture import capture_commits, wait_for_rebase
 from rekal.cli.verbs.init import executable
 from rekal.errors import RekalError
 from rekal.install import repair_hooks
@@ -32,7 +32,7 @@ def command() -> None:
         if not wait_for_rebase(app.repo, time.sleep):
             return
         since = backfill_asked_for(app.layout.run)
-        captured = capture(app.layout, app.repo, app.job(), since=since)
+        captured = capture_commits(app.layout, app.repo, app.job(), since=since)
         for warning in captured.warnings:
             log(app, warning)
         for one in captured.linked:
