@@ -125,6 +125,14 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
             ledger.transaction(indexed=False),  # memories are read from the log itself
         ):
             yield ledger
+        self._note_unsent(layout)
+
+    def _note_unsent(self, layout: Layout) -> None:
+        """Tell the pre-push hook that there may be something to send."""
+        if self.app is not None and layout is not self.personal:
+            transport = self.config.transport
+            if transport.share != "none" and transport.remotes:
+                (layout.run / "share-on").touch()
 
     def events(self, *, personal: bool) -> list[MemoryEvent]:
         """The log of one store, in order; empty for a personal store that was never used."""

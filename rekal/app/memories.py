@@ -121,6 +121,7 @@ def supersede(desk: Desk, name: str, new: NewMemory, note: str | None = None) ->
     }
     kind = new.type if new.type != "note" else old.type
     source = new.source or desk.current_session()
+    filled["shared"] = new.shared or old.shared
     new = msgspec.structs.replace(new, type=kind, personal=personal, source=source, **filled)
     event = make_memory(new, desk.actor, now, desk.scrub, None if personal else desk.head())
     content = Supersede(by=event.memory_id, note=_clean(desk, note), at=new.valid_from)

@@ -131,7 +131,7 @@ def log_entry(event: MemoryEvent, *, personal: bool) -> LogEntry:
     try:
         msgspec.json.decode(event.payload)
         payload = event.payload.encode()
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         payload = msgspec.json.encode(event.payload)
     return LogEntry(
         event.id, event.memory_id, event.kind, event.actor, event.actor_type, event.occurred_at, event.recorded_at,

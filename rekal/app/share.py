@@ -11,13 +11,23 @@ from rekal import config
 from rekal.app.context import App
 from rekal.capture.capture import Captured
 from rekal.errors import UsageError
+from rekal.store.database import Connection
+from rekal.store.memory_log import has_events
 from rekal.transport import refs
+from rekal.transport.outgoing import Claim
 from rekal.transport.push import MARKER, Sender
 
 
 def sender_of(app: App) -> Sender:
     """What a push needs of this clone."""
-    return Sender(app.layout, app.repo, app.repo.author(), app.config.transport, app.scrubber)
+    share_all = app.config.memory.share == "accepted"
+
+    def claims(con: Connection) -> list[Claim]:
+        from rekal.app.memory_claims import claims_of  # only a store with memories needs what it imports
+
+        return claims_of(con, share_all=share_all) if has_events(con) else []
+
+    return Sender(app.layout, app.repo, app.repo.author(), app.config.transport, app.scrubber, claims)
 
 
 def note_unsent(app: App, captured: Captured) -> None:

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from rekal.git import Repo
-from rekal.model import LOCAL, Checkpoint, Rewrite, Session, SessionRange, Tombstone
+from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, SessionRange, Tombstone
 from rekal.scrub import Scrubber
 from rekal.store import queries
 from rekal.store.ledger import Ledger
@@ -36,6 +36,18 @@ class Held(msgspec.Struct, frozen=True):
     why: str
 
 
+class Claim(msgspec.Struct, frozen=True):
+    """A memory of this clone as it may travel: the commit it was made at, and all its events in order.
+
+    ``free`` says that it was released. One that no longer is still tells those who have it what became of it.
+    """
+
+    memory_id: str
+    git_sha: str
+    free: bool
+    events: tuple[MemoryEvent, ...]
+
+
 class Outgoing(msgspec.Struct, frozen=True):
     """What one publish would send. ``marks`` are the rows that say afterwards that it left."""
 
@@ -45,6 +57,7 @@ class Outgoing(msgspec.Struct, frozen=True):
     sessions: list[str]
     held: list[Held]
     verdicts: list[Verdict]
+    memories: int = 0
 
     @property
     def empty(self) -> bool:
@@ -59,6 +72,7 @@ def plan(
     share: Share,
     scrubber: Scrubber,
     said: Sequence[str] = (),
+    claims: Sequence[Claim] = (),
 ) -> Outgoing:
     """Decide what leaves now; ``said`` are commits that the user says were merged. Writes nothing."""
     sent = sent_log.sent(ledger)
@@ -76,7 +90,24 @@ def plan(
         out.add(checkpoint)
     out.add_rewrites(_rewrites(ledger, [c.git_sha for c in open_]))
     out.add_tombstones(sent_log.own_tombstones(ledger))
-    return Outgoing(out.records, out.marks, out.checkpoints, sorted(out.session_ids), [*shut, *out.held], verdicts)
+    anchors = judge(repo, mainline, anchors_of(ledger, claims), sent_log.known_verdicts(ledger, mainline), said)
+    memories = sum(out.add_claim(claim, anchor) for claim, anchor in zip(claims, anchors, strict=True))
+    held = [*shut, *out.held]
+    return Outgoing(out.records, out.marks, out.checkpoints, sorted(out.session_ids), held, verdicts, memories)
+
+
+def anchors_of(ledger: Ledger, claims: Sequence[Claim]) -> list[Checkpoint]:
+    """The commit of each claim, as the merge gate takes it: what it became, where it was rewritten since."""
+    rows = ledger.con.execute("SELECT old_sha, new_sha FROM rewrites ORDER BY pos, rowid").fetchall()
+    later = {str(old): str(new) for old, new in rows}
+    found = []
+    for claim in claims:
+        sha, seen = claim.git_sha, {claim.git_sha}
+        while (new := later.get(sha)) is not None and new not in seen:
+            seen.add(new)
+            sha = new
+        found.append(Checkpoint(claim.memory_id, sha, ""))
+    return found
 
 
 def _local_checkpoints(ledger: Ledger) -> list[Checkpoint]:
@@ -154,6 +185,23 @@ class _Outbound:
         """What was forgotten here: only an id or a hash leaves."""
         for stone in stones:
             self._once(("tombstone", stone.target), stone)
+
+    def add_claim(self, claim: Claim, anchor: Verdict) -> bool:
+        """A memory whose commit is merged: its events that have not left yet. True if any leaves."""
+        fresh = [event for event in claim.events if ("event", event.id) not in self._sent.marks]
+        left_before = len(fresh) < len(claim.events)
+        if not fresh or not (claim.free or left_before):
+            return False
+        name = f"memory {claim.memory_id[:10]}"
+        if not (anchor.shareable or left_before):
+            self.held.append(Held(name, f"its commit {anchor.why}"))
+            return False
+        if kinds := self._secrets(text for event in fresh for text in (event.payload, event.source)):
+            self.held.append(Held(name, f"contains what looks like {kinds}"))
+            return False
+        for event in fresh:
+            self._once(("event", event.id), event)
+        return True
 
     def _once(self, mark: sent_log.Mark, record: Record) -> None:
         if mark not in self._sent.marks:

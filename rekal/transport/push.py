@@ -7,7 +7,7 @@ line on stderr and waits for the next push.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -17,12 +17,13 @@ from rekal.errors import GitError, Refused
 from rekal.git import Repo
 from rekal.model import Author
 from rekal.scrub import Scrubber
+from rekal.store.database import Connection
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 from rekal.transport import leases, sent_log
 from rekal.transport.mainline import Mainline, find_mainline, judge
-from rekal.transport.outgoing import Held, Outgoing, plan, remember_verdicts
+from rekal.transport.outgoing import Claim, Held, Outgoing, anchors_of, plan, remember_verdicts
 from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
 from rekal.wire.segment import encode
 
@@ -50,16 +51,18 @@ class Pushed(msgspec.Struct, frozen=True):
     notes: list[str]
     sent: bool
     left: bool
+    memories: int = 0
 
 
 class Sender(msgspec.Struct, frozen=True):
-    """Everything a push needs to know of this clone."""
+    """Everything a push needs to know of this clone. ``claims`` reads the memories that may travel from the ledger."""
 
     layout: Layout
     repo: Repo
     author: Author
     settings: Transport
     scrubber: Scrubber
+    claims: Callable[[Connection], Sequence[Claim]] = lambda con: ()
 
 
 def destination(sender: Sender, remote: str, url: str | None = None) -> Destination:
@@ -84,7 +87,8 @@ def preview(sender: Sender, to: Destination, said: Sequence[str] = ()) -> Outgoi
     """What a push to ``to`` would send now, and what it would hold back. Changes nothing."""
     mainline = find_mainline(sender.repo, to.name, sender.settings.mainline)
     with open_ledger(sender.layout.data, read_only=True, wait=30.0) as ledger:
-        return plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
+        claims = sender.claims(ledger.con)
+        return plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said, claims)
 
 
 def push(
@@ -104,9 +108,10 @@ def push(
     with hold_lock(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
         mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
         with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
-            outgoing = plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said)
+            claims = sender.claims(ledger.con)
+            outgoing = plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said, claims)
             ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
-            obstacle = _obstacle(sender, ledger, mainline, to)
+            obstacle = _obstacle(sender, ledger, mainline, to, claims)
         published, size = _publish(sender.repo, ref, outgoing)
         sent: str | None = None
         failed = None
@@ -124,10 +129,12 @@ def push(
     if not left:
         (sender.layout.run / MARKER).unlink(missing_ok=True)
     counts = len(outgoing.checkpoints), len(outgoing.sessions), size
-    return Pushed(to.name, ref.name, *counts, outgoing.held, notes, bool(sent), left)
+    return Pushed(to.name, ref.name, *counts, outgoing.held, notes, bool(sent), left, outgoing.memories)
 
 
-def _obstacle(sender: Sender, ledger: Ledger, mainline: Mainline | None, to: Destination) -> str:
+def _obstacle(
+    sender: Sender, ledger: Ledger, mainline: Mainline | None, to: Destination, claims: Sequence[Claim]
+) -> str:
     """Why the ref may not go to this remote as yet, in words; empty when it may."""
     if sender.settings.namespace == "heads" and not sender.repo.ask(
         "for-each-ref", "--count=1", "--format=%(refname)", f"refs/remotes/{to.name}/"
@@ -136,7 +143,10 @@ def _obstacle(sender: Sender, ledger: Ledger, mainline: Mainline | None, to: Des
         return f"{to.name} has no branch yet; memory goes there with the next push"
     if len(sender.settings.remotes) > 1:
         # One ref goes to all remotes: what one of them has merged may be news to another.
-        verdicts = judge(sender.repo, mainline, sent_log.checkpoints_sent(ledger))
+        marks = sent_log.sent(ledger).marks
+        told = [claim for claim in claims if any(("event", event.id) in marks for event in claim.events)]
+        left = [*sent_log.checkpoints_sent(ledger), *anchors_of(ledger, told)]
+        verdicts = judge(sender.repo, mainline, left)
         foreign = sum(not verdict.shareable for verdict in verdicts)
         if foreign:
             return f"{foreign} commits shared elsewhere are not part of {to.name}'s mainline; its memory waits for them"

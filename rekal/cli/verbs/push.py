@@ -38,6 +38,7 @@ class PushAnswer(msgspec.Struct, frozen=True):
     leaving: list[Leaving]
     held: list[Held]
     notes: list[str]
+    memories: int = 0
 
 
 @click.command("push")
@@ -69,7 +70,7 @@ def command(remote: str | None, dry_run: bool, merged: str | None, hook: tuple[s
     else:
         done = pushing.push(sender, to, said=said)
         counts = (done.checkpoints, done.sessions, done.bytes)
-        answer = PushAnswer(done.remote, False, done.sent, *counts, [], done.held, done.notes)
+        answer = PushAnswer(done.remote, False, done.sent, *counts, [], done.held, done.notes, done.memories)
     if as_json:
         emit_json(answer)
     else:
@@ -106,13 +107,15 @@ def _preview(remote: str, outgoing: Outgoing) -> PushAnswer:
         Leaving(c.git_sha, c.subject, c.committed_at, [r.session_id for r in c.sessions]) for c in outgoing.checkpoints
     ]
     counts = (len(leaving), len(outgoing.sessions), 0)
-    return PushAnswer(remote, True, False, *counts, leaving, outgoing.held, [])
+    return PushAnswer(remote, True, False, *counts, leaving, outgoing.held, [], outgoing.memories)
 
 
 def _print(answer: PushAnswer) -> None:
     verb = "would leave" if answer.dry_run else "left"
     size = "" if answer.dry_run else f", {answer.bytes} bytes"
-    click.echo(f"{answer.checkpoints} checkpoints with {answer.sessions} sessions {verb} for {answer.remote}{size}")
+    memories = f" and {answer.memories} memories" if answer.memories else ""
+    what = f"{answer.checkpoints} checkpoints with {answer.sessions} sessions{memories}"
+    click.echo(f"{what} {verb} for {answer.remote}{size}")
     for one in answer.leaving:
         click.echo(f"  {one.git_sha[:10]}  {day(one.committed_at)}  {one_line(one.subject or '', 72)}")
         for session in one.sessions:
