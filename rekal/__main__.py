@@ -10,16 +10,16 @@ def main() -> None:
     """Run the command line. The only place that turns what went wrong into a sentence and an exit code."""
     gc.set_threshold(20_000)  # looking for cycles while modules load takes a twentieth of a short command
     from rekal.cli.verb_table import VERBS
-    from rekal.daemon.client import handed_over
+    from rekal.daemon.client import hand_over_recall
     from rekal.daemon.hook_client import hand_over_hook
 
     code = hand_over_hook()
     if code is None:
-        code = handed_over(VERBS)
+        code = hand_over_recall(VERBS)
     if code is None:
-        from rekal.cli.main import run
+        from rekal.cli.main import run_command_line
 
-        code = run()
+        code = run_command_line()
     sys.exit(code)
 
 

@@ -39,12 +39,12 @@ def record(words: Sequence[str], out: Path) -> int:
         if event == "call":
             called.add(frame.f_code)
 
-    from rekal.cli.main import run
+    from rekal.cli.main import run_command_line
 
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        return run(words)
+        return run_command_line(words)
     finally:
         sys.setprofile(None)
         out.write_text(json.dumps(summary(called)), encoding="utf-8")

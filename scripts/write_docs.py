@@ -14,50 +14,45 @@ import click
 import msgspec
 
 from rekal import errors
-from rekal.app.brief import Brief
+from rekal.app.capture_now import CaptureResult
+from rekal.app.choose_settings import ModelList, SettingsList
+from rekal.app.forget_everywhere import ForgetAnswer
+from rekal.app.hosts.brief import Brief
+from rekal.app.import_memory import ImportedMemory
 from rekal.app.memories import Listed, MemoryHistory, Remembered
 from rekal.app.memory_check import Checked
-from rekal.cli.main import Verbs, cli
-from rekal.cli.received import ReceivedAnswer
+from rekal.app.read_ledger import CommitLog, Mentions, ShownSession
+from rekal.app.read_status import StoreStatus
+from rekal.app.report_range import RangeReport
+from rekal.app.semantic import EmbedResult
+from rekal.app.send_memory import AuditAnswer, SentMemory
+from rekal.app.setup import CleanedUp, SetUp
+from rekal.cli.main import Verbs, root_command
 from rekal.cli.verb_table import HIDDEN, VERBS
-from rekal.cli.verbs.audit import AuditAnswer
-from rekal.cli.verbs.checkpoint import CheckpointAnswer
-from rekal.cli.verbs.clean import CleanAnswer
-from rekal.cli.verbs.config import ConfigAnswer
-from rekal.cli.verbs.embed import EmbedAnswer
-from rekal.cli.verbs.find import FindAnswer
-from rekal.cli.verbs.forget import ForgetAnswer
 from rekal.cli.verbs.hosts.inject import InjectAnswer
 from rekal.cli.verbs.hosts.resume import ResumeAnswer
-from rekal.cli.verbs.init import InitAnswer
-from rekal.cli.verbs.log import LogAnswer
 from rekal.cli.verbs.memory.conflicts import ConflictsAnswer
 from rekal.cli.verbs.memory.review import ReviewAnswer
-from rekal.cli.verbs.model import ModelAnswer
-from rekal.cli.verbs.push import PushAnswer
-from rekal.cli.verbs.query import QueryAnswer
-from rekal.cli.verbs.report import ReportAnswer
 from rekal.cli.verbs.share import ShareAnswer
-from rekal.cli.verbs.show import ShowAnswer
-from rekal.cli.verbs.status import StatusAnswer
 from rekal.config import ENVIRONMENT, HELP
 from rekal.index.build import Indexed
 from rekal.memory.graph import Graph
 from rekal.memory.state import MemoryLink
 from rekal.recall.answer import Answer
 from rekal.scrub import ScrubReport
+from rekal.store.user_query import Table
 from rekal.why.why import WhyAnswer
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 ANSWERS: dict[str, type[msgspec.Struct]] = {
-    "init": InitAnswer,
+    "init": SetUp,
     "recall": Answer,
-    "show": ShowAnswer,
-    "find": FindAnswer,
+    "show": ShownSession,
+    "find": Mentions,
     "why": WhyAnswer,
-    "log": LogAnswer,
-    "report": ReportAnswer,
+    "log": CommitLog,
+    "report": RangeReport,
     "remember": Remembered,
     "decide": Remembered,
     "rule-out": Remembered,
@@ -69,24 +64,24 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "link": MemoryLink,
     "conflicts": ConflictsAnswer,
     "graph": Graph,
-    "query": QueryAnswer,
-    "status": StatusAnswer,
-    "checkpoint": CheckpointAnswer,
+    "query": Table,
+    "status": StoreStatus,
+    "checkpoint": CaptureResult,
     "index": Indexed,
-    "embed": EmbedAnswer,
-    "model": ModelAnswer,
-    "push": PushAnswer,
+    "embed": EmbedResult,
+    "model": ModelList,
+    "push": SentMemory,
     "share": ShareAnswer,
     "audit": AuditAnswer,
-    "sync": ReceivedAnswer,
-    "receive": ReceivedAnswer,
+    "sync": ImportedMemory,
+    "receive": ImportedMemory,
     "forget": ForgetAnswer,
     "scrub": ScrubReport,
     "brief": Brief,
     "resume": ResumeAnswer,
     "inject": InjectAnswer,
-    "config": ConfigAnswer,
-    "clean": CleanAnswer,
+    "config": SettingsList,
+    "clean": CleanedUp,
 }
 
 EXIT_CODES = {
@@ -108,12 +103,12 @@ def commands() -> str:
         "Generated from `--help` by `make docs`. Text goes to stdout, diagnostics to stderr behind `rekal:`. With "
         "`--json` a verb prints one JSON object (`show`: one a session), described in [json.md](json.md).",
         '`git rekal VERB` is the same as `rekal VERB`, and `rekal "a question"` the same as `rekal recall`.',
-        _block(cli, "rekal"),
+        _block(root_command, "rekal"),
     ]
-    assert isinstance(cli, Verbs)
+    assert isinstance(root_command, Verbs)
     for name in VERBS:
         if name not in HIDDEN:
-            command = cli.get_command(click.Context(cli), name)
+            command = root_command.get_command(click.Context(root_command), name)
             assert command is not None
             parts += [f"## {name}", _block(command, f"rekal {name}")]
     parts += ["## Exit codes", _exit_codes()]

@@ -17,13 +17,13 @@ import pytest
 from rekal.app.resources import Kept
 from rekal.cli.verb_table import VERBS
 from rekal.daemon import client
-from rekal.daemon.server import Daemon, Request, Served
+from rekal.daemon.server import Daemon, RecallRequest, Served
 from rekal.index.vectors import append_vectors
 from tests.fake_embedder import FakeEmbedder
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
 
-pytestmark = pytest.mark.skipif(not client.supported(), reason="this system has no daemon")
+pytestmark = pytest.mark.skipif(not client.is_supported(), reason="this system has no daemon")
 
 LONG = 60.0  # seconds: what a busy machine may take, never what a test needs
 
@@ -32,7 +32,7 @@ LONG = 60.0  # seconds: what a busy machine may take, never what a test needs
 def place(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the client looks for the daemon, in a private directory."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
-    path = Path(client.address())
+    path = Path(client.socket_address())
     path.parent.mkdir(mode=0o700)
     return path
 
@@ -43,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["rekal", "recall", "where", "is it"])
 
 
-Serve = Callable[[Callable[[Request], Served | None]], Daemon]
+Serve = Callable[[Callable[[RecallRequest], Served | None]], Daemon]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def serve(place: Path) -> Iterator[Serve]:
     """Start a daemon that runs a function of the test instead of commands."""
     threads: list[threading.Thread] = []
 
-    def start(run: Callable[[Request], Served | None], **more: float) -> Daemon:
+    def start(run: Callable[[RecallRequest], Served | None], **more: float) -> Daemon:
         daemon = Daemon(place, run, **more)  # type: ignore[arg-type]
         thread = threading.Thread(target=daemon.serve)
         thread.start()
@@ -59,10 +59,10 @@ def serve(place: Path) -> Iterator[Serve]:
         return daemon
 
     yield start
-    link = client.connected(LONG)
+    link = client.connect_daemon(LONG)
     if link is not None:
-        client.send(link, client.STOP)
-        client.receive(link)
+        client.send_frames(link, client.STOP)
+        client.receive_frame(link)
         link.close()
     for thread in threads:
         thread.join(LONG)
@@ -73,16 +73,16 @@ def serve(place: Path) -> Iterator[Serve]:
 def test_a_request_is_all_that_makes_a_process(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    requests: list[Request] = []
+    requests: list[RecallRequest] = []
 
-    def run(request: Request) -> Served:
+    def run(request: RecallRequest) -> Served:
         requests.append(request)
         return Served(7, "döner\n".encode(), b"rekal: a word\n")
 
     serve(run)
     monkeypatch.setenv("REKAL_TEST", "a=b")
     monkeypatch.setenv("SOMEBODYS_TOKEN", "secret")
-    assert client.handed_over(VERBS, LONG, LONG) == 7
+    assert client.hand_over_recall(VERBS, LONG, LONG) == 7
     assert capsys.readouterr() == ("döner\n", "rekal: a word\n")
     [request] = requests
     assert request.args == ["recall", "where", "is it"]
@@ -95,7 +95,7 @@ def test_a_request_is_all_that_makes_a_process(
 @pytest.mark.usefixtures("asked")
 def test_what_the_daemon_declines_is_run_here(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     serve(lambda request: None)
-    assert client.handed_over(VERBS, LONG, LONG) is None
+    assert client.hand_over_recall(VERBS, LONG, LONG) is None
     assert capsys.readouterr() == ("", "")
 
 
@@ -105,9 +105,9 @@ def test_what_the_daemon_declines_is_run_here(serve: Serve, capsys: pytest.Captu
 def test_only_recalls_are_handed_over(serve: Serve, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     serve(lambda request: Served(7, b"", b""))
     monkeypatch.setattr(sys, "argv", ["rekal", *words])
-    assert client.handed_over(VERBS, LONG, LONG) is None
+    assert client.hand_over_recall(VERBS, LONG, LONG) is None
     monkeypatch.setattr(sys, "argv", ["rekal", "a bare question"])
-    assert client.handed_over(VERBS, LONG, LONG) == 7
+    assert client.hand_over_recall(VERBS, LONG, LONG) == 7
 
 
 def listening(place: Path) -> socket.socket:
@@ -121,7 +121,7 @@ def listening(place: Path) -> socket.socket:
 def test_a_daemon_that_hangs_is_passed_by(place: Path) -> None:
     with listening(place):
         start = time.monotonic()
-        assert client.handed_over(VERBS) is None
+        assert client.hand_over_recall(VERBS) is None
         assert time.monotonic() - start < 1.0  # 0.05, on a machine that has nothing else to do
     assert client.PATIENCE <= 0.05
 
@@ -138,7 +138,7 @@ def test_a_daemon_of_another_version_is_passed_by(place: Path, greeting: bytes) 
 
         thread = threading.Thread(target=greet)
         thread.start()
-        assert client.handed_over(VERBS, LONG) is None
+        assert client.hand_over_recall(VERBS, LONG) is None
         thread.join(LONG)
 
 
@@ -150,12 +150,12 @@ def test_a_daemon_that_dies_while_it_answers_is_passed_by(place: Path, capsys: p
             link, _ = listener.accept()
             with link:
                 link.sendall(client.GREETING)
-                client.receive(link)
-                client.send(link, b"0", b"half an ans")
+                client.receive_frame(link)
+                client.send_frames(link, b"0", b"half an ans")
 
         thread = threading.Thread(target=die)
         thread.start()
-        assert client.handed_over(VERBS, LONG, LONG) is None
+        assert client.hand_over_recall(VERBS, LONG, LONG) is None
         thread.join(LONG)
     assert capsys.readouterr().out == ""
 
@@ -164,9 +164,9 @@ def test_a_daemon_that_dies_while_it_answers_is_passed_by(place: Path, capsys: p
 def test_a_dead_daemons_socket_is_passed_by_and_replaced(place: Path, serve: Serve) -> None:
     listening(place).close()
     assert place.exists()
-    assert client.handed_over(VERBS, LONG) is None
+    assert client.hand_over_recall(VERBS, LONG) is None
     serve(lambda request: Served(7, b"", b""))
-    assert client.handed_over(VERBS, LONG, LONG) == 7
+    assert client.hand_over_recall(VERBS, LONG, LONG) == 7
 
 
 @pytest.mark.usefixtures("asked")
@@ -174,15 +174,15 @@ def test_nobody_else_is_talked_to(place: Path, serve: Serve, monkeypatch: pytest
     serve(lambda request: Served(7, b"", b""))
     assert place.stat().st_mode & 0o777 == 0o600
     place.parent.chmod(0o755)
-    assert client.handed_over(VERBS, LONG, LONG) is None
+    assert client.hand_over_recall(VERBS, LONG, LONG) is None
     place.parent.chmod(0o700)
     with monkeypatch.context() as other:
-        other.setattr("rekal.daemon.client.peer_uid", lambda link: os.getuid() + 1)
-        assert client.handed_over(VERBS, LONG, LONG) is None
+        other.setattr("rekal.daemon.client.read_peer_uid", lambda link: os.getuid() + 1)
+        assert client.hand_over_recall(VERBS, LONG, LONG) is None
     with monkeypatch.context() as other:
-        other.setattr("rekal.daemon.server.peer_uid", lambda link: os.getuid() + 1)
-        assert client.handed_over(VERBS, LONG, LONG) is None
-    assert client.handed_over(VERBS, LONG, LONG) == 7
+        other.setattr("rekal.daemon.server.read_peer_uid", lambda link: os.getuid() + 1)
+        assert client.hand_over_recall(VERBS, LONG, LONG) is None
+    assert client.hand_over_recall(VERBS, LONG, LONG) == 7
 
 
 def test_it_goes_when_nobody_asks(place: Path) -> None:
@@ -207,16 +207,16 @@ def test_one_that_was_replaced_goes_and_leaves_the_other(place: Path) -> None:
 
 def test_a_long_runtime_directory_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/" + "x" * 100)
-    assert client.address().startswith(f"/tmp/rekal-{os.getuid()}/")
-    assert len(client.address()) <= 100
+    assert client.socket_address().startswith(f"/tmp/rekal-{os.getuid()}/")
+    assert len(client.socket_address()) <= 100
 
 
 CLIENT = f"""
 import sys
 sys.argv[0] = "rekal"
 from rekal.cli.verb_table import VERBS
-from rekal.daemon.client import handed_over
-code = handed_over(VERBS, {LONG}, {LONG})
+from rekal.daemon.client import hand_over_recall
+code = hand_over_recall(VERBS, {LONG}, {LONG})
 sys.exit(99 if code is None else code)
 """
 
@@ -304,7 +304,7 @@ def test_the_daemon_prints_the_same_bytes(real: Real, place: Path) -> None:
 
 def test_a_recall_starts_it_once_there_are_vectors(rekal: Rekal, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
-    monkeypatch.setattr("rekal.cli.verbs.recall.start_daemon", started.append)
+    monkeypatch.setattr("rekal.daemon.spawn.start_daemon", started.append)
     monkeypatch.setattr("rekal.embed.open.open_chosen", lambda chosen, api_key=None: FakeEmbedder(384))
     monkeypatch.setenv("RECALL_EMBED_ENGINE", "auto")
     monkeypatch.setenv("RECALL_DAEMON", "auto")

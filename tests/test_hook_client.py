@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from rekal.cli.served import serve
+from rekal.cli.served import serve_request
 from rekal.daemon import client
 from rekal.daemon.hook_client import HARD_STOP
-from rekal.daemon.server import Daemon, Request, Served
+from rekal.daemon.server import Daemon, RecallRequest, Served
 from rekal.store.locks import hold_lock
 from tests.support.app import Rekal
 
-pytestmark = pytest.mark.skipif(not client.supported(), reason="this system has no daemon")
+pytestmark = pytest.mark.skipif(not client.is_supported(), reason="this system has no daemon")
 SLACK = 20.0  # seconds: what starting Python may take on a busy machine
 
 
@@ -31,7 +31,7 @@ SLACK = 20.0  # seconds: what starting Python may take on a busy machine
 def place(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the hook looks for the daemon, in a private directory."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
-    path = Path(client.address())
+    path = Path(client.socket_address())
     path.parent.mkdir(mode=0o700)
     return path
 
@@ -45,9 +45,9 @@ def daemon(place: Path, run: object) -> Iterator[None]:
     try:
         yield
     finally:
-        link = client.connected(SLACK)
+        link = client.connect_daemon(SLACK)
         if link is not None:
-            client.send(link, client.STOP)
+            client.send_frames(link, client.STOP)
             link.close()
         thread.join(SLACK)
 
@@ -63,9 +63,9 @@ def hook(where: Path, moment: str, said: str) -> tuple[subprocess.CompletedProce
 
 
 def test_the_daemon_gets_what_the_host_said_and_its_answer_is_printed(rekal: Rekal, place: Path) -> None:
-    asked: list[Request] = []
+    asked: list[RecallRequest] = []
 
-    def run(request: Request) -> Served:
+    def run(request: RecallRequest) -> Served:
         asked.append(request)
         return Served(0, b"answer\n", b"not shown")
 
@@ -123,7 +123,7 @@ def test_a_start_is_answered_without_a_daemon(rekal: Rekal, place: Path) -> None
 
 def test_a_store_that_is_being_written_holds_no_prompt_up(rekal: Rekal, place: Path) -> None:
     before = os.environ.copy()
-    with daemon(place, serve), hold_lock(rekal.layout.lock, wait=0, purpose="a test"):
+    with daemon(place, serve_request), hold_lock(rekal.layout.lock, wait=0, purpose="a test"):
         done, took = hook(
             rekal.root, "prompt", json.dumps({"prompt": "why is the queue in Postgres", "session_id": "a"})
         )

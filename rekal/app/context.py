@@ -1,4 +1,4 @@
-"""What every verb starts from: the repository, its store, the settings. The only reader of the environment."""
+"""The start of every verb: the repository, its store, the settings. The only reader of the environment."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def _username() -> str:
         return ""
 
 
-def here() -> App:
-    """The app of the repository around the current directory. Raises :class:`rekal.errors.NoRepository`."""
+def find_app() -> App:
+    """Return the app of the repository around the current directory. Raises :class:`rekal.errors.NoRepository`."""
     where = Path.cwd()
     signs = tuple(_sign(above / ".git") for above in (where, *where.parents))
     repo = _remembered(where, signs) if any(signs) else find_repo(where)
@@ -110,7 +110,7 @@ def here() -> App:
 
 
 def _sign(path: Path) -> tuple[int, int, int] | None:
-    """What changes when a repository appears, goes, or has its settings rewritten; None when there is nothing."""
+    """Return a mark that changes when a repository appears, goes or is reconfigured; None when there is nothing."""
     try:
         found = path.stat()
     except OSError:

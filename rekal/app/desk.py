@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rekal import config, ids
-from rekal.app.context import App, here
+from rekal.app.context import App, find_app
 from rekal.errors import NoRepository, NotInitialised
 from rekal.memory.state import Memories, fold
 from rekal.memory.write import Actor
@@ -181,7 +181,7 @@ def personal_directory(env: Mapping[str, str]) -> Path:
 def desk_here(via: str = "cli", actor_kind: str = "") -> Desk:
     """The desk of the current directory: with its repository, if it is in one that has a store."""
     try:
-        app = here()
+        app = find_app()
     except NoRepository:
         return Desk(Path.home(), config.read_environment(), None, via, actor_kind)
     return Desk(app.home, app.env, app if app.layout.directory.is_dir() else None, via, actor_kind)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from rekal.app.context import App
 from rekal.app.refresh import refresh_index
 from rekal.app.share import sender_of
 from rekal.errors import Refused
-from rekal.forget import local, own_ref
+from rekal.forget import history, local, own_ref
 from rekal.forget.local import ForgetPlace, ForgetResult
 from rekal.forget.own_ref import Unpublished
 from rekal.forget.request import ForgetRequest
+from rekal.store.erase import Erased
+from rekal.store.forget_requests import PastRequest, list_requests
 from rekal.store.ledger import open_ledger
+from rekal.store.locks import hold_lock
 from rekal.transport.push import MARKER, destination
 from rekal.transport.refs import OwnRef
 
@@ -20,40 +25,81 @@ Sent = dict[str, str]
 """Problems by remote; empty where the remote has the new ref."""
 
 
-def forget_place(app: App) -> ForgetPlace:
-    """This clone, as forgetting needs it."""
+class ForgetAnswer(msgspec.Struct, frozen=True):
+    """The result of forgetting: ``forget --json``.
+
+    ``act`` names the request for an undo. ``traces`` counts log lines and waiting events. ``out_of_reach`` says where
+    it may still be, ``notes`` what went wrong beside it. With ``--list``, ``acts`` are the requests so far, and with
+    ``--undo`` the one undone.
+    """
+
+    act: str = ""
+    dry_run: bool = False
+    erased: Erased = Erased()
+    traces: int = 0
+    out_of_reach: list[str] = []
+    acts: list[PastRequest] = []
+    notes: list[str] = []
+
+
+def _forget_place(app: App) -> ForgetPlace:
     return ForgetPlace(app.layout, app.repo, app.config.transport.namespace)
 
 
-def forget_everywhere(app: App, request: ForgetRequest) -> tuple[ForgetResult, Sent]:
+def preview_forgetting(app: App, request: ForgetRequest) -> ForgetAnswer:
+    """Count the things that a request would take out, and change nothing."""
+    return ForgetAnswer(dry_run=True, erased=local.preview_request(_forget_place(app), request))
+
+
+def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
     """Forget in the ledger, the index, spool, logs and our ref, and have remotes take the new ref now."""
-    place = forget_place(app)
+    place = _forget_place(app)
     local.finish_interrupted(place)
     forgot = local.forget_locally(place, request)
-    refresh_index(app, full=True)
-    return forgot, send_new_ref(app, forgot.unpublished)
+    notes: list[str] = []
+    refresh_index(app, notes.append, full=True)
+    sent = _send_new_ref(app, forgot.unpublished)
+    limits = _list_limits(app, forgot, sent)
+    return ForgetAnswer(forgot.act, False, forgot.erased, forgot.traces, limits, notes=notes)
+
+
+def list_forgotten(app: App) -> ForgetAnswer:
+    """List the requests so far, newest first."""
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        return ForgetAnswer(acts=list_requests(ledger.con))
+
+
+def undo_forgetting(app: App, name: str) -> ForgetAnswer:
+    """Let be captured again what the request called ``name`` took out. Refused once a teammate was told."""
+    layout = app.layout
+    with (
+        hold_lock(layout.lock, wait=30.0, purpose="undoing"),
+        open_ledger(layout.data, read_only=False) as ledger,
+        ledger.transaction(),
+    ):
+        return ForgetAnswer(acts=[history.undo_request(ledger, layout.run, layout.spool, app.repo.git_dir, name)])
 
 
 def finish_forgetting(app: App) -> None:
     """Do what an interrupted forgetting left undone; the index is the caller's. Costs one stat when nothing was."""
-    done = local.finish_interrupted(forget_place(app))
+    done = local.finish_interrupted(_forget_place(app))
     if done is not None:
-        send_new_ref(app, done)
+        _send_new_ref(app, done)
 
 
-def send_new_ref(app: App, unpublished: Unpublished) -> Sent:
+def _send_new_ref(app: App, unpublished: Unpublished) -> Sent:
     """Have the remotes that have our old ref take the new one; the next push tries again where that fails."""
     if not unpublished.remotes:
         return {}
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        ref = forget_place(app).ref(ledger)
-    problems = {remote: _send_to(app, remote, ref) for remote in unpublished.remotes}
+        ref = _forget_place(app).ref(ledger)
+    problems = {remote: _replace_on(app, remote, ref) for remote in unpublished.remotes}
     if any(problems.values()):
         (app.layout.run / MARKER).touch()
     return problems
 
 
-def _send_to(app: App, remote: str, ref: OwnRef) -> str:
+def _replace_on(app: App, remote: str, ref: OwnRef) -> str:
     try:
         destination(sender_of(app), remote)
     except Refused as error:
@@ -61,7 +107,7 @@ def _send_to(app: App, remote: str, ref: OwnRef) -> str:
     return own_ref.replace_on_remote(app.repo, app.layout.run, ref, remote, _SECONDS)
 
 
-def list_limits(app: App, forgot: ForgetResult, sent: Sent) -> list[str]:
+def _list_limits(app: App, forgot: ForgetResult, sent: Sent) -> list[str]:
     """Places where it may still be, a sentence each."""
     out = ["the agents' own transcripts on this machine are theirs and were not touched"]
     for remote, problem in sent.items():

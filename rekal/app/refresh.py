@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Callable
 
 from rekal.app.context import App
 from rekal.index.build import Indexed, replace_index, update_index
@@ -13,25 +13,25 @@ from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 
 
-def refresh_index(app: App, *, full: bool = False, wait: float = 60.0) -> Indexed:
-    """Bring index.db up to the ledger, or build it anew. Raises the store's errors; the old index then stays."""
+def refresh_index(app: App, warn: Callable[[str], None], *, full: bool = False, wait: float = 60.0) -> Indexed:
+    """Bring index.db up to the ledger, or build it anew. Raises the store's errors; the old index then stays.
+
+    ``warn`` gets a sentence when the tracked prose could not be indexed.
+    """
     lock = hold_lock(app.layout.index_lock, wait=wait, purpose="indexing")
     with lock, open_ledger(app.layout.data, read_only=True, wait=wait) as ledger:
-        knowledge = knowledge_part(app.repo, app.scrubber.text, _warn)
+        knowledge = knowledge_part(app.repo, app.scrubber.text, warn)
         done = update_index(ledger, app.layout.index, full=full, parts=[knowledge])
-        _follow_head(app, ledger)
+        _follow_head(app, ledger, warn)
     if done.full:
-        prune_vectors(app.layout.index, app.layout.vectors)  # a full build is what follows when something was forgotten
+        # A full build is what follows when something was forgotten.
+        prune_vectors(app.layout.index, app.layout.vectors)
     return done
 
 
-def _warn(message: str) -> None:
-    click.echo(f"rekal: {message}", err=True)
-
-
-def _follow_head(app: App, ledger: Ledger) -> None:
+def _follow_head(app: App, ledger: Ledger, warn: Callable[[str], None]) -> None:
     """Index the prose of a HEAD that moved while nothing new was captured."""
     tree = head_tree(app.repo)
     if read_index_state(ledger.con, app.layout.index).get(KNOWLEDGE) != tree:
         with replace_index(ledger, app.layout.index, copy=True) as con:
-            refresh_knowledge(con, app.repo, tree, app.scrubber.text, _warn)
+            refresh_knowledge(con, app.repo, tree, app.scrubber.text, warn)

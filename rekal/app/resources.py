@@ -27,7 +27,7 @@ _MOST_INDEXES = 2  # of 14,000 turns each takes about 20 MB
 Identity = tuple[int, int, int]
 
 
-def identity(path: Path) -> Identity:
+def file_identity(path: Path) -> Identity:
     """What tells a file from the one that replaces it. FileNotFoundError without one."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns, found.st_size
@@ -37,13 +37,13 @@ class _Index:
     """One open index and what was joined to it."""
 
     def __init__(self, path: Path) -> None:
-        self.identity = identity(path)
+        self.identity = file_identity(path)
         self._stack = ExitStack()
         self.reader = self._stack.enter_context(open_index(path))
         self._dense: tuple[Path, Identity, Dense] | None = None
 
     def dense(self, path: Path) -> Dense:
-        found = identity(path)
+        found = file_identity(path)
         if self._dense is None or self._dense[:2] != (path, found):
             self._dense = path, found, Dense(self.reader, VectorFile(path))
         return self._dense[2]
@@ -78,7 +78,7 @@ class Kept:
 
     def _opened(self, path: Path) -> _Index:
         held = self._indexes.pop(path, None)
-        if held is not None and (not path.exists() or held.identity != identity(path)):
+        if held is not None and (not path.exists() or held.identity != file_identity(path)):
             held.close()
             held = None
         while held is None and len(self._indexes) >= _MOST_INDEXES:
@@ -105,7 +105,7 @@ class Kept:
     def ledger(self, data: Path, read: Callable[[], LedgerState]) -> LedgerState:
         """State of the ledger: ``read`` again only when the file, or what is not yet merged into it, has changed."""
         log = data.with_name(f"{data.name}.wal")
-        now = (identity(data), identity(log) if log.exists() else None)
+        now = (file_identity(data), file_identity(log) if log.exists() else None)
         if data not in self._ledgers or self._ledgers[data][0] != now:
             self._ledgers[data] = now, read()
         return self._ledgers[data][1]
@@ -113,7 +113,7 @@ class Kept:
     def drop_stale(self) -> None:
         """Close indexes that were replaced or removed: an open file keeps its space on the disk."""
         for path, held in list(self._indexes.items()):
-            if not path.exists() or held.identity != identity(path):
+            if not path.exists() or held.identity != file_identity(path):
                 self._indexes.pop(path).close()
 
     def _close_model(self) -> None:
@@ -153,7 +153,7 @@ _BETWEEN = _Between()
 
 
 @contextmanager
-def resources() -> Iterator[Kept]:
+def open_resources() -> Iterator[Kept]:
     """What the command in this block opens: closed at its end, or kept for the next one."""
     if _BETWEEN.kept is not None:
         yield _BETWEEN.kept

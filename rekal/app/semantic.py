@@ -1,18 +1,24 @@
-"""What vectors can add to a recall now, and what is missing for more."""
+"""Vectors: those that a recall can use now, and making the ones that are missing."""
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
 from rekal.app.context import App
 from rekal.app.resources import Kept
-from rekal.errors import EngineError, RekalError, StoreDamaged
+from rekal.errors import EngineError, RekalError, StoreBusy, StoreDamaged, StoreError
 from rekal.index.dense import Meaning
-from rekal.index.vectors import find_vectors
+from rekal.index.vectors import Progress, count_vectors, embed_missing, find_vectors
 
 KEY = "RECALL_EMBED_API_KEY"
+_AT_MOST = 300.0  # seconds of one worker; the next one goes on
+_NICE = 10
 
 
 class Semantic(msgspec.Struct, frozen=True):
@@ -22,28 +28,81 @@ class Semantic(msgspec.Struct, frozen=True):
     meaning: Meaning | None = None
 
 
-def vectors_of(app: App) -> Path | None:
-    """The file with the vectors of the chosen model; None when nothing was embedded with it. EngineError."""
+def _find_vectors(app: App) -> Path | None:
+    """Return the file with the vectors of the chosen model; None when nothing was embedded with it. EngineError."""
     from rekal.embed.open import chosen_model_id
 
     return find_vectors(app.layout.vectors, chosen_model_id(app.config.embed))
 
 
-def off(error: RekalError) -> Semantic:
-    """Keywords alone, because of ``error``."""
+def keywords_only(error: RekalError) -> Semantic:
+    """Return keywords alone, because of ``error``."""
     return Semantic(f"semantic: off ({error.message})")
 
 
-def semantic(app: App, kept: Kept) -> Semantic:
-    """Vectors for the index in use, and the model, which is opened when a question needs it."""
+def find_semantic(app: App, kept: Kept) -> Semantic:
+    """Return the vectors for the index in use, and the model, which is opened when a question needs it."""
     try:
-        path = vectors_of(app)
+        path = _find_vectors(app)
         if path is None:
             return Semantic("semantic: warming 0 %")
         dense = kept.dense(app.layout.index, path)
     except (EngineError, StoreDamaged) as error:
-        return off(error)
+        return keywords_only(error)
     share = dense.share
     # Rounded down: 100 % means all.
     note = "semantic: on" if share == 1.0 else f"semantic: warming {int(share * 100)} %"
     return Semantic(note, Meaning(dense, lambda: kept.embedder(app.config.embed, app.env.get(KEY))))
+
+
+class EmbedResult(msgspec.Struct, frozen=True):
+    """The result of ``embed --json``: distinct texts of turns with a vector, of how many, and how many are new."""
+
+    done: int
+    total: int
+    added: int
+
+
+def embed_texts(app: App, report: Callable[[Progress], None]) -> EmbedResult:
+    """Embed in the foreground until nothing is missing. EngineError, and StoreBusy when another process is at it."""
+    first: list[int] = []
+
+    def note(now: Progress) -> None:
+        if not first:
+            first.append(now.done)
+        report(now)
+
+    last = _fill(app, note, lambda: True)
+    return EmbedResult(last.done, last.total, last.done - first[0])
+
+
+def _fill(app: App, report: Callable[[Progress], None], more: Callable[[], bool]) -> Progress:
+    from rekal.embed.open import open_chosen
+
+    with closing(open_chosen(app.config.embed, app.env.get(KEY))) as embedder:
+        return embed_missing(app.layout.index, app.layout.vectors, embedder, report, more)
+
+
+def embed_in_background(app: App, log: Callable[[App, str], None]) -> None:
+    """Embed gently, for some minutes, saying only what went wrong: the worker's part."""
+    now = count_embedded(app)
+    if now is None or now.done == now.total:
+        return
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    end = time.monotonic() + _AT_MOST
+    try:
+        _fill(app, lambda now: None, lambda: time.monotonic() < end)
+    except StoreBusy:
+        return  # another worker is at it, and finds what we would have found
+    except EngineError as error:
+        log(app, f"no vectors: {error}")
+
+
+def count_embedded(app: App) -> Progress | None:
+    """Count the texts that have a vector; None when embedding is off or there is no index. Opens no model."""
+    try:
+        path = _find_vectors(app)
+        return count_vectors(app.layout.index, path)
+    except (EngineError, StoreError):
+        return None

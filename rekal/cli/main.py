@@ -16,7 +16,8 @@ from pathlib import Path
 import click
 
 from rekal import __version__
-from rekal.cli.verb_table import HIDDEN, VERBS
+from rekal.cli.output import print_note
+from rekal.cli.verb_table import GROUPS, HIDDEN, VERBS
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
 
 
@@ -27,9 +28,9 @@ class Verbs(click.Group):
         return [name for name in VERBS if name not in HIDDEN]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = VERBS.get(cmd_name)
-        if module is None:
+        if cmd_name not in VERBS:
             return None
+        module, _ = VERBS[cmd_name]
         command = import_module(f"rekal.cli.verbs.{module}").command
         return command if isinstance(command, click.Command) else None
 
@@ -41,13 +42,10 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl([(name, _summary(self, ctx, name)) for name in self.list_commands(ctx)])
-
-
-def _summary(group: Verbs, ctx: click.Context, name: str) -> str:
-    command = group.get_command(ctx, name)
-    return command.get_short_help_str(100) if command else ""
+        # The table holds the short helps: importing every verb for them would take a quarter of a second.
+        for group, names in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name, VERBS[name][1]) for name in names])
 
 
 @click.group(
@@ -55,58 +53,53 @@ def _summary(group: Verbs, ctx: click.Context, name: str) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "ignore_unknown_options": False},
 )
 @click.version_option(__version__, prog_name="rekal", message="%(prog)s %(version)s")
-def cli() -> None:
+def root_command() -> None:
     """Memory for coding agents that lives in git.
 
     A question that is no verb is recalled: rekal "why is the queue in Postgres".
     """
 
 
-def run(args: Sequence[str] | None = None) -> int:
+def run_command_line(args: Sequence[str] | None = None) -> int:
     """Run the command line (the process's own unless ``args`` are given) and return the exit code."""
     _survive_any_locale()
     # Before numpy is loaded, whose helpers spin after each product: twice the processor time of a recall, for nothing.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return guarded(lambda: _call(list(sys.argv[1:] if args is None else args)))
+    return _run_guarded(lambda: _call_verb(list(sys.argv[1:] if args is None else args)))
 
 
-def _call(words: list[str]) -> object:
+def _call_verb(words: list[str]) -> object:
     # Neither git nor DuckDB takes one, and each says so in its own way.
     if any("\0" in word for word in words):
         raise UsageError("the call contains a NUL character", "leave it out")
-    return cli.main(args=words, prog_name="rekal", standalone_mode=False)
+    return root_command.main(args=words, prog_name="rekal", standalone_mode=False)
 
 
-def guarded(action: Callable[[], object]) -> int:
+def _run_guarded(action: Callable[[], object]) -> int:
     """Run ``action``; whatever goes wrong becomes one sentence on stderr and the documented exit code."""
     try:
         result = action()
         sys.stdout.flush()
     except RekalError as error:
-        say(str(error))
+        print_note(str(error))
         return error.exit_code
     except click.ClickException as error:
-        say(error.format_message())
+        print_note(error.format_message())
         return USAGE
     except (KeyboardInterrupt, click.Abort):
-        say("interrupted")
+        print_note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output left (`rekal log | head`); keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except OSError as error:
-        say(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        print_note(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
         return 4
     except Exception:  # noqa: BLE001 - the last line of defence: a bug is reported, never thrown at the user
-        say(f"unexpected error, this is a bug; details are in {_report()}")
+        print_note(f"unexpected error, this is a bug; details are in {_write_report()}")
         return 1
     return result if isinstance(result, int) else 0
-
-
-def say(message: str) -> None:
-    """One line on stderr."""
-    click.echo(f"rekal: {message}", err=True)
 
 
 def _survive_any_locale() -> None:
@@ -117,7 +110,7 @@ def _survive_any_locale() -> None:
             reconfigure(encoding="utf-8", errors="replace")
 
 
-def _report() -> str:
+def _write_report() -> str:
     """Write the traceback where the user can paste it from. Frames only: values might hold what must not be stored."""
     error = sys.exception()
     text = "".join(traceback.format_tb(error.__traceback__)) if error else ""

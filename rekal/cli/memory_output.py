@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from rekal.app.memories import Remembered
-from rekal.cli.ages import parse_age
-from rekal.cli.output import day, one_line, short
+from rekal.app.moments import parse_age
+from rekal.cli.output import format_day, one_line, short_id
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict
 from rekal.memory.state import Memory
@@ -40,7 +40,7 @@ def memory_row(memory: Memory, grounds: str = "") -> str:
     said += f" because {one_line(memory.because, 300)}" if memory.because else ""
     said += f"; instead: {one_line(memory.instead, 200)}" if memory.instead else ""
     cited = f"  [{one_line(memory.source, 60)}]" if memory.source else ""
-    head = f"{label_of(memory)} {short(memory.id)}  {day(memory.occurred_at)}  {one_line(memory.actor, 40)}"
+    head = f"{label_of(memory)} {short_id(memory.id)}  {format_day(memory.occurred_at)}  {one_line(memory.actor, 40)}"
     return f"{head}  {', '.join(mark for mark in marks if mark)}  {said}{cited}"
 
 

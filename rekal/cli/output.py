@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 
 import click
 import msgspec
+
+T = TypeVar("T")
 
 # Terminal escapes and other control characters have no business in recalled text; newline and tab stay.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SPACE = re.compile(r"\s+")
 
 
-def printable(text: str) -> str:
-    """``text`` without control characters and direction overrides."""
+def print_record(record: T, as_json: bool, lines: Callable[[T], Iterable[str]], notes: Iterable[str] = ()) -> None:
+    """Print a record: as one JSON object, or as the ``lines`` made of it with ``notes`` on stderr."""
+    if as_json:
+        print_json(record)
+        return
+    for note in notes:
+        print_note(note)
+    for line in lines(record):
+        click.echo(line)
+
+
+def print_json(record: object) -> None:
+    """Print one JSON object: structs by their fields, times in ISO 8601."""
+    click.echo(msgspec.json.encode(record).decode())
+
+
+def print_note(message: str) -> None:
+    """Print one line on stderr, where it is in nobody's way who reads the answer."""
+    click.echo(f"rekal: {message}", err=True)
+
+
+def strip_controls(text: str) -> str:
+    """Return ``text`` without control characters and direction overrides."""
     return _CONTROL.sub("", text)
 
 
 def one_line(text: str, limit: int) -> str:
-    """``text`` on one line, at most ``limit`` characters, cut at a word where there is one near."""
-    flat = _SPACE.sub(" ", printable(text)).strip()
+    """Return ``text`` on one line, at most ``limit`` characters, cut at a word where there is one near."""
+    flat = _SPACE.sub(" ", strip_controls(text)).strip()
     if len(flat) <= limit:
         return flat
     cut = flat[: limit - 1]
@@ -29,23 +53,18 @@ def one_line(text: str, limit: int) -> str:
     return (cut[:space] if space > 0 else cut).rstrip() + "…"
 
 
-def day(when: datetime | None) -> str:
-    """A date, or dashes of the same width."""
+def format_day(when: datetime | None) -> str:
+    """Return a date, or dashes of the same width."""
     return when.strftime("%Y-%m-%d") if when else "----------"
 
 
-def minute(when: datetime | None) -> str:
-    """A time to the minute, UTC."""
+def format_minute(when: datetime | None) -> str:
+    """Return a time to the minute, UTC, or dashes of the same width."""
     return when.strftime("%Y-%m-%dT%H:%M") if when else "----------------"
 
 
-def emit_json(value: Any) -> None:
-    """One JSON object on stdout; structs by their fields, times in ISO 8601."""
-    click.echo(msgspec.json.encode(value).decode())
-
-
-def short(identifier: str) -> str:
-    """A handle: the first characters of an id, enough to tell sessions of one store apart."""
+def short_id(identifier: str) -> str:
+    """Return the first characters of an id, enough to tell sessions of one store apart."""
     return identifier[:10]
 
 

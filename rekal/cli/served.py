@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from rekal.app.context import here
-from rekal.app.resources import Declined, Kept, kept_between_commands
-from rekal.app.semantic import semantic
-from rekal.cli.main import run
-from rekal.daemon.server import IDLE, Daemon, Request, Served
+from rekal.app import resources, semantic
+from rekal.app.context import find_app
+from rekal.app.resources import Declined, Kept
+from rekal.cli.main import run_command_line
+from rekal.daemon.server import IDLE, Daemon, RecallRequest, Served
 from rekal.errors import RekalError
 
 
@@ -29,19 +29,19 @@ class _Stream(io.TextIOWrapper):
         return self._terminal
 
 
-def serve(request: Request) -> Served | None:
+def serve_request(request: RecallRequest) -> Served | None:
     """Run a command. None when it wants to be run by the client, nothing having happened yet."""
     out, err = (_Stream(terminal) for terminal in request.terminals)
     try:
         with _as_if(request), redirect_stdout(out), redirect_stderr(err):
-            code = run(request.args)
+            code = run_command_line(request.args)
     except (Declined, OSError):
         return None
     return Served(code, out.data.getvalue(), err.data.getvalue())
 
 
 @contextmanager
-def _as_if(request: Request) -> Iterator[None]:
+def _as_if(request: RecallRequest) -> Iterator[None]:
     """In the client's directory, with its environment. OSError when the directory is gone."""
     before = dict(os.environ)
     os.chdir(request.cwd)
@@ -60,12 +60,12 @@ def _set_environment(wanted: Mapping[str, str]) -> None:
     time.tzset()  # else the client's dates would be read in the zone the daemon was started in
 
 
-def warm_up(kept: Kept) -> None:
+def _warm_up(kept: Kept) -> None:
     """Open what a recall in the current directory will want, so that not even the first one waits for it."""
     try:
-        app = here()
+        app = find_app()
         reader = kept.index(app.layout.index)
-        found = semantic(app, kept)
+        found = semantic.find_semantic(app, kept)
         if found.meaning is not None:
             found.meaning.near("warm up")
         reader.postings(["warm"])
@@ -81,8 +81,8 @@ def run_daemon(path: Path, ready: Callable[[], None], idle: float = IDLE) -> Non
 
     ``ready`` is called when it can be reached.
     """
-    with kept_between_commands() as kept:
-        warm_up(kept)
-        daemon = Daemon(path, serve, idle=idle)
+    with resources.kept_between_commands() as kept:
+        _warm_up(kept)
+        daemon = Daemon(path, serve_request, idle=idle)
         ready()
         daemon.serve(kept)

@@ -22,6 +22,10 @@ import zlib
 
 from rekal import __version__
 
+TYPE_CHECKING = False  # `typing` would cost more than all of this file
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 GREETING = f"rekal {__version__}\n".encode()
 STOP = b"stop"  # instead of a directory, which begins with a slash
 PATIENCE = 0.05  # seconds until the greeting: longer, and the command runs here
@@ -50,8 +54,8 @@ _NAMES = frozenset(
 _PREFIXES = ("REKAL_", "RECALL_", "XDG_", "LC_", "GIT_", "CLAUDE_", "CODEX_", "COPILOT_", "KIRO_", "OPENCODE_")
 
 
-def address() -> str:
-    """Where the daemon of this user, this installation and this version listens."""
+def socket_address() -> str:
+    """Return the path at which the daemon of this user, this installation and this version listens."""
     which = zlib.crc32(f"{sys.prefix}\0{sys.hexversion}\0{__file__}\0{__version__}".encode("utf-8", "replace"))
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     found = os.path.join(runtime, "rekal", f"{which:08x}.sock")  # noqa: PTH118 - pathlib costs more than the rest
@@ -60,13 +64,13 @@ def address() -> str:
     return f"/tmp/rekal-{os.getuid()}/{which:08x}.sock"
 
 
-def supported() -> bool:
-    """Whether this system has what a daemon takes. Windows has not."""
+def is_supported() -> bool:
+    """Return True if this system has Unix sockets and users. Windows has not."""
     return hasattr(_socket, "AF_UNIX") and hasattr(os, "getuid")
 
 
-def private(directory: str) -> bool:
-    """Whether nobody else can put a socket there."""
+def is_private(directory: str) -> bool:
+    """Return True if nobody else can put a socket there."""
     try:
         found = os.lstat(directory)
     except OSError:
@@ -74,19 +78,19 @@ def private(directory: str) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
-def peer_uid(link: _socket.socket) -> int:
-    """The user at the other end, as the kernel says."""
+def read_peer_uid(link: _socket.socket) -> int:
+    """Return the user at the other end, as the kernel says."""
     if hasattr(_socket, "SO_PEERCRED"):
         return int(struct.unpack("3i", link.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12))[1])
     return int(struct.unpack_from("II", link.getsockopt(0, getattr(_socket, "LOCAL_PEERCRED", 1), 76))[1])
 
 
-def send(link: _socket.socket, *frames: bytes) -> None:
+def send_frames(link: _socket.socket, *frames: bytes) -> None:
     """Send frames."""
     link.sendall(b"".join(struct.pack(">I", len(frame)) + frame for frame in frames))
 
 
-def receive(link: _socket.socket) -> bytes:
+def receive_frame(link: _socket.socket) -> bytes:
     """Receive one frame. ConnectionError when the other end stops in the middle of it."""
     size = struct.unpack(">I", _exactly(link, 4))[0]
     if size > _LONGEST_FRAME:
@@ -105,10 +109,10 @@ def _exactly(link: _socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
-def connected(patience: float = PATIENCE) -> _socket.socket | None:
-    """A connection to a daemon of ours that has greeted; None when there is none in time."""
-    place = address()
-    if not private(os.path.dirname(place)):  # noqa: PTH120
+def connect_daemon(patience: float = PATIENCE) -> _socket.socket | None:
+    """Connect to a daemon of ours that greets; None when there is none in time."""
+    place = socket_address()
+    if not is_private(os.path.dirname(place)):  # noqa: PTH120
         return None
     end = time.monotonic() + patience
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -116,7 +120,7 @@ def connected(patience: float = PATIENCE) -> _socket.socket | None:
         link.settimeout(patience)
         link.connect(place)
         link.settimeout(max(0.001, end - time.monotonic()))
-        if peer_uid(link) == os.getuid() and link.recv(len(GREETING), _socket.MSG_WAITALL) == GREETING:
+        if read_peer_uid(link) == os.getuid() and link.recv(len(GREETING), _socket.MSG_WAITALL) == GREETING:
             return link
     except OSError:
         pass
@@ -124,31 +128,31 @@ def connected(patience: float = PATIENCE) -> _socket.socket | None:
     return None
 
 
-def reachable() -> bool:
-    """Whether a daemon greets in time."""
-    link = connected()
+def is_reachable() -> bool:
+    """Return True if a daemon greets in time."""
+    link = connect_daemon()
     if link is not None:
         link.close()
     return link is not None
 
 
-def handed_over(
-    verbs: dict[str, str], patience: float = PATIENCE, answer_patience: float = ANSWER_PATIENCE
+def hand_over_recall(
+    verbs: Container[str], patience: float = PATIENCE, answer_patience: float = ANSWER_PATIENCE
 ) -> int | None:
     """Have the daemon run the command of this process; its exit code, or None when it is still to be run here.
 
     A first word that is not among ``verbs`` starts a question.
     """
     words = sys.argv[1:]
-    if not supported() or not _is_recall(words, verbs):
+    if not is_supported() or not _is_recall(words, verbs):
         return None
-    link = connected(patience)
+    link = connect_daemon(patience)
     if link is None:
         return None
     try:
         link.settimeout(answer_patience)
-        send(link, *_request(words))
-        code, out, err = receive(link), receive(link), receive(link)
+        send_frames(link, *_request(words))
+        code, out, err = receive_frame(link), receive_frame(link), receive_frame(link)
     except OSError:
         return None
     finally:
@@ -156,12 +160,12 @@ def handed_over(
     return _printed(int(code), out, err) if code else None
 
 
-def _is_recall(words: list[str], verbs: dict[str, str]) -> bool:
+def _is_recall(words: list[str], verbs: Container[str]) -> bool:
     # Help is laid out for the terminal at hand.
     return bool(words) and (words[0] == "recall" or _is_question(words[0], verbs)) and not {"-h", "--help"} & set(words)
 
 
-def _is_question(word: str, verbs: dict[str, str]) -> bool:
+def _is_question(word: str, verbs: Container[str]) -> bool:
     return word not in verbs and not word.startswith("-")
 
 

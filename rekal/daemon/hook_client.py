@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from rekal.daemon.client import connected, receive, send, supported
+from rekal.daemon.client import connect_daemon, is_supported, receive_frame, send_frames
 
 HARD_STOP = 1.5  # seconds, whatever happens
 _PATIENCE = {"start": 0.4, "prompt": 1.4, "tool": 0.4}  # seconds for a daemon that has greeted
@@ -51,12 +51,12 @@ def hand_over_hook() -> int | None:
     _thread.start_new_thread(_end_process, ())
     said = _read_input()
     words.append(f"--input={said}")
-    link = connected() if supported() and words[1] in _PATIENCE else None
+    link = connect_daemon() if is_supported() and words[1] in _PATIENCE else None
     if link is not None:
         return _answered(link, words)
     if words[1] in _NEEDS_DAEMON:
         words[1] = "wake"  # start a daemon for the next prompt, in a process that nobody waits for
-        if supported() and os.environ.get("RECALL_DAEMON") != "off":
+        if is_supported() and os.environ.get("RECALL_DAEMON") != "off":
             _start_detached([sys.executable, "-m", "rekal", *words])
         return 0
     sys.argv[1:] = words
@@ -84,11 +84,11 @@ def _answered(link: _socket.socket, words: list[str]) -> int:
     try:
         link.settimeout(_PATIENCE[words[1]])
         frames = (os.getcwd(), "\0".join(words), "\0".join(environment), "00")  # noqa: PTH109 - pathlib costs more
-        send(link, *(os.fsencode(frame) for frame in frames))
+        send_frames(link, *(os.fsencode(frame) for frame in frames))
         parts = []
         for _ in range(3):
             link.settimeout(max(0.001, end - time.monotonic()))
-            parts.append(receive(link))
+            parts.append(receive_frame(link))
         if parts[0] == b"0":
             os.write(1, parts[1])
     except OSError:

@@ -16,15 +16,15 @@ from pathlib import Path
 import msgspec
 
 from rekal.app.resources import Kept
-from rekal.daemon.client import GREETING, STOP, peer_uid, receive, send
+from rekal.daemon.client import GREETING, STOP, read_peer_uid, receive_frame, send_frames
 
 IDLE = 15 * 60.0  # seconds without a request, then it goes
 _TICK = 20.0
 _PATIENCE = 1.0  # with a client that connects and says nothing
 
 
-class Request(msgspec.Struct, frozen=True):
-    """What makes a process: arguments, directory, environment, and whether its output and errors are a terminal."""
+class RecallRequest(msgspec.Struct, frozen=True):
+    """All that makes a process: arguments, directory, environment, and whether its output and errors are a terminal."""
 
     args: list[str]
     cwd: str
@@ -32,22 +32,24 @@ class Request(msgspec.Struct, frozen=True):
     terminals: tuple[bool, bool]
 
 
-def decoded(frames: Sequence[bytes]) -> Request:
+def decode_request(frames: Sequence[bytes]) -> RecallRequest:
     """The request that a client's four frames are (:mod:`rekal.daemon.client`)."""
     cwd, words, environment, terminals = (os.fsdecode(frame) for frame in frames)
     pairs = (entry.partition("=") for entry in environment.split("\0") if entry)
-    return Request(words.split("\0"), cwd, {k: v for k, _, v in pairs}, (terminals[:1] == "1", terminals[1:] == "1"))
+    return RecallRequest(
+        words.split("\0"), cwd, {k: v for k, _, v in pairs}, (terminals[:1] == "1", terminals[1:] == "1")
+    )
 
 
 class Served(msgspec.Struct, frozen=True):
-    """What came of it."""
+    """The result of one command: exit code and both outputs."""
 
     code: int
     out: bytes
     err: bytes
 
 
-Run = Callable[[Request], Served | None]
+Run = Callable[[RecallRequest], Served | None]
 
 
 class Daemon:
@@ -105,16 +107,16 @@ class Daemon:
                 return  # the client left
 
     def _answer(self, link: socket.socket) -> None:
-        if peer_uid(link) != os.getuid():
+        if read_peer_uid(link) != os.getuid():
             return
         link.settimeout(_PATIENCE)
         link.sendall(GREETING)
-        first = receive(link)
+        first = receive_frame(link)
         self._last = self._clock()
         if first == STOP:
             self._idle = 0.0
-            send(link, b"")
+            send_frames(link, b"")
             return
-        served = self._run(decoded([first, *(receive(link) for _ in range(3))]))
+        served = self._run(decode_request([first, *(receive_frame(link) for _ in range(3))]))
         answer = (b"", b"", b"") if served is None else (str(served.code).encode(), served.out, served.err)
-        send(link, *answer)
+        send_frames(link, *answer)

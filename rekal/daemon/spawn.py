@@ -6,7 +6,10 @@ import subprocess
 import sys
 
 from rekal.app.context import App
+from rekal.app.resources import is_kept
+from rekal.daemon.client import is_reachable, is_supported
 from rekal.git import clean_environment
+from rekal.transport import fetch_stamp
 
 
 def start_worker(app: App) -> None:
@@ -17,6 +20,22 @@ def start_worker(app: App) -> None:
 def start_daemon(app: App) -> None:
     """Start ``rekal daemon`` on its own. Where one runs already, or is starting, the new one ends by itself."""
     _start(app, "daemon", "daemon.err")
+
+
+def wake_worker(app: App) -> None:
+    """Have what a fetch brought imported for the next question: a few stats, and a start once for each fetch."""
+    if app.config.transport.remotes and fetch_stamp.ask_once(app.layout.run, fetch_stamp.stamp(app.repo.common_dir)):
+        start_worker(app)
+
+
+def wake_daemon(app: App) -> None:
+    """Have the next recall answered by a daemon, once there is something that it pays to keep open."""
+    wanted = app.config.recall.daemon == "auto" and app.config.embed.engine != "off" and not is_kept()
+    if wanted and is_supported() and any(app.layout.vectors.glob("*.vec")) and not is_reachable():
+        try:
+            start_daemon(app)
+        except OSError:
+            return  # a store that cannot be written is recalled from, too
 
 
 def _start(app: App, verb: str, log: str) -> None:

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from rekal.model import Checkpoint, Edit, FileChange, Session, SessionRange, ToolCall, Turn
+import msgspec
+
+from rekal.model import Checkpoint, Edit, FileChange, Rewrite, Session, SessionRange, ToolCall, Turn
 from rekal.store.database import Connection
 from rekal.store.rows import make_record, with_zone, without_zone
 
@@ -121,3 +123,79 @@ def turns_recorded_after(con: Connection, when: datetime) -> list[tuple[str, int
         "SELECT session_id, min(seq) FROM turns WHERE recorded_at > ? GROUP BY 1 ORDER BY 1", [without_zone(when)]
     ).fetchall()
     return [(str(session_id), int(seq)) for session_id, seq in rows]
+
+
+class FoundTurn(msgspec.Struct, frozen=True):
+    """One turn that holds a text that was looked for."""
+
+    session_id: str
+    seq: int
+    role: str
+    occurred_at: datetime | None
+    content: str
+
+
+def turns_with_text(con: Connection, text: str, role: str | None = None) -> list[FoundTurn]:
+    """Return the turns that contain ``text``, whatever its case, oldest first; of one ``role`` where it is given."""
+    rows = con.execute(
+        """SELECT session_id, seq, role, occurred_at, content FROM turns
+           WHERE contains(lower(content), lower($text)) AND ($role IS NULL OR role = $role)
+           ORDER BY occurred_at NULLS LAST, session_id, seq""",
+        {"text": text, "role": role},
+    ).fetchall()
+    return [FoundTurn(session, seq, who, with_zone(at), content) for session, seq, who, at, content in rows]
+
+
+def count_turns(con: Connection, session_id: str) -> int:
+    """Return the number of turns of a session, which is the ``seq`` that the next one gets."""
+    row = con.execute("SELECT coalesce(max(seq), -1) + 1 FROM turns WHERE session_id = ?", [session_id]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def read_rewritten(con: Connection, limit: int) -> list[Rewrite]:
+    """Return the commits that became others, the last one first."""
+    rows = con.execute(
+        "SELECT old_sha, new_sha, how FROM rewrites ORDER BY pos DESC, rowid DESC LIMIT ?", [limit]
+    ).fetchall()
+    return [Rewrite(old, new, how) for old, new, how in rows]
+
+
+class StoreCounts(msgspec.Struct, frozen=True):
+    """Rows of the ledger by kind; sessions by their origin."""
+
+    own_sessions: int
+    foreign_sessions: int
+    turns: int
+    checkpoints: int
+
+
+def count_rows(con: Connection) -> StoreCounts:
+    """Count sessions, turns and checkpoints."""
+    row = con.execute(
+        """SELECT count(*) FILTER (origin = 'local'), count(*) FILTER (origin <> 'local'),
+                  (SELECT count(*) FROM turns), (SELECT count(*) FROM checkpoints) FROM sessions"""
+    ).fetchone()
+    return StoreCounts(*(row or (0, 0, 0, 0)))
+
+
+def count_linked_commits(con: Connection) -> int:
+    """Count this clone's commits that have a session."""
+    row = con.execute("SELECT count(DISTINCT git_sha) FROM checkpoints WHERE origin = 'local'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def count_uncovered_commits(con: Connection) -> dict[str, int]:
+    """Count commits without a session, by the reason for it."""
+    rows = con.execute("SELECT reason, count(*) FROM uncovered_commits GROUP BY reason ORDER BY reason").fetchall()
+    return {str(reason): int(count) for reason, count in rows}
+
+
+def count_unannounced(con: Connection, shas: Sequence[str]) -> int:
+    """Count those of ``shas`` of which the ledger has heard nothing: no session, no reason, no rewrite."""
+    row = con.execute(
+        """SELECT count(*) FROM (SELECT unnest(?::VARCHAR[]) AS sha)
+           WHERE sha NOT IN (SELECT git_sha FROM checkpoints UNION ALL SELECT git_sha FROM uncovered_commits
+                             UNION ALL SELECT new_sha FROM rewrites)""",
+        [list(shas)],
+    ).fetchone()
+    return int(row[0]) if row else 0

@@ -30,7 +30,7 @@ from forms import FORMS, LEVERED
 from locomo import CATEGORIES, evidence, left_out, talk_turns
 
 from rekal.app.resources import kept_between_commands
-from rekal.cli.main import run
+from rekal.cli.main import run_command_line
 
 SEED = 6
 SIZES = (5, 10, 20, 50)
@@ -62,7 +62,7 @@ class Asker:
         os.chdir(store)
         printed = io.StringIO()
         with redirect_stdout(printed):
-            run(["recall", "--json", *options, "--", text])
+            run_command_line(["recall", "--json", *options, "--", text])
         answer = json.loads(printed.getvalue().splitlines()[-1])
         shown = [hit["session_id"] for hit in answer["sessions"]]
         rank = next((at for at, one in enumerate(shown, 1) if one in set(gold)), 0)

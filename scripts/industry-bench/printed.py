@@ -25,7 +25,8 @@ import numpy as np
 from devrecall import COMMIT_SIDE, read
 from vectors import VectorCache
 
-from rekal.cli.verbs.recall import print_answer
+from rekal.cli.output import print_record
+from rekal.cli.verbs.recall import answer_lines
 from rekal.embed.base import Embedder, Vectors
 from rekal.embed.open import open_local
 from rekal.ids import derive
@@ -110,7 +111,7 @@ def ask(reader: IndexReader, meaning: Meaning, native: dict[str, str], query: di
     answer = answer_question(reader, query["text"], NO_FILTERS, Options(strictness=STRICTNESS), meaning)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     with redirect_stdout(printed):
-        print_answer(answer, explain=False)
+        print_record(answer, False, lambda shown: answer_lines(shown, explain=False))
     gold = set(query.get("gold") or [])
     found = any(native[hit.session_id] in gold for hit in answer.sessions)
     tokens = len(printed.getvalue().split()) * TOKENS_A_WORD

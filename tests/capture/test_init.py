@@ -25,7 +25,7 @@ def test_a_refusal_leaves_nothing_behind(
 
 
 def test_the_worker_puts_hooks_back_that_were_written_over(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rekal.cli.verbs.worker.executable", lambda: Path("/bin/true"))
+    monkeypatch.setattr("rekal.app.work_in_background.find_executable", lambda: Path("/bin/true"))
     hook = rekal.root / ".git/hooks/post-commit"
     assert rekal("_worker").code == 0
     assert not rekal.layout.log.exists() or "put back" not in rekal.layout.log.read_text("utf-8")

@@ -8,9 +8,9 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from rekal.cli import clock
+from rekal.app import moments
 from rekal.cli.served import _as_if
-from rekal.daemon.server import Request
+from rekal.daemon.server import RecallRequest
 
 pytestmark = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone cannot be changed on this system")
 
@@ -26,7 +26,7 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("berlin")
 def test_a_day_has_its_own_offset_whatever_today_has() -> None:
-    now = clock.now()
+    now = moments.local_now()
     offsets = [now.replace(month=month, day=15).utcoffset() for month in (1, 7)]
     assert offsets == [timedelta(hours=1), timedelta(hours=2)]
     assert now.replace(month=7, day=15).tzname() == "CEST"
@@ -34,11 +34,11 @@ def test_a_day_has_its_own_offset_whatever_today_has() -> None:
 
 @pytest.mark.usefixtures("berlin")
 def test_it_shows_the_time_that_it_is() -> None:
-    assert abs(clock.now().astimezone(UTC).timestamp() - time.time()) < 60
+    assert abs(moments.local_now().astimezone(UTC).timestamp() - time.time()) < 60
 
 
 @pytest.mark.usefixtures("berlin")
 def test_the_daemon_reads_a_clients_dates_in_the_clients_zone() -> None:
-    with _as_if(Request([], "/", {"TZ": "Asia/Tokyo"}, (False, False))):
-        assert clock.now().utcoffset() == timedelta(hours=9)
-    assert clock.now().replace(month=1, day=15).utcoffset() == timedelta(hours=1)
+    with _as_if(RecallRequest([], "/", {"TZ": "Asia/Tokyo"}, (False, False))):
+        assert moments.local_now().utcoffset() == timedelta(hours=9)
+    assert moments.local_now().replace(month=1, day=15).utcoffset() == timedelta(hours=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rekal.app import context
-from rekal.app.context import here
+from rekal.app.context import find_app
 from rekal.errors import NoRepository
 from rekal.git import Repo, find_repo
 
@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def test_git_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[Path]) -> None:
     git(tmp_path, "init", "-q")
     monkeypatch.chdir(tmp_path)
-    assert here().repo == here().repo
+    assert find_app().repo == find_app().repo
     assert asked == [tmp_path]
 
 
@@ -45,9 +45,9 @@ def test_a_repository_that_appears_in_between_counts(
     inner.mkdir(parents=True)
     git(outer, "init", "-q")
     monkeypatch.chdir(inner)
-    assert here().repo.root == outer
+    assert find_app().repo.root == outer
     git(inner.parent, "init", "-q")
-    assert here().repo.root == inner.parent
+    assert find_app().repo.root == inner.parent
     assert asked == [inner, inner]
 
 
@@ -56,16 +56,16 @@ def test_settings_rewritten_in_between_count(
 ) -> None:
     git(tmp_path, "init", "-q")
     monkeypatch.chdir(tmp_path)
-    here()
+    find_app()
     git(tmp_path, "config", "core.bare", "true")
-    assert here().repo.bare
+    assert find_app().repo.bare
     assert len(asked) == 2
 
 
 def test_a_repository_that_went_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(tmp_path, "init", "-q")
     monkeypatch.chdir(tmp_path)
-    here()
+    find_app()
     (tmp_path / ".git").rename(tmp_path / "elsewhere")
     with pytest.raises(NoRepository):
-        here()
+        find_app()

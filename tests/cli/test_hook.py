@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rekal.app.host_events import read_host_event
-from rekal.app.inject_context import MOST_TOKENS, TOKENS, count_tokens
+from rekal.app.hosts.host_events import read_host_event
+from rekal.app.hosts.inject_context import MOST_TOKENS, TOKENS, count_tokens
 from tests.conftest import git
 from tests.support.app import Ran, Rekal
 from tests.support.claude import ClaudeSession

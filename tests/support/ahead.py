@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from rekal.capture import parallel, read_sources
-from rekal.cli.main import run
+from rekal.cli.main import run_command_line
 
 _WHO, _KILL_AT, _PARENT = sys.argv[1], int(sys.argv[2]), os.getpid()
 _started = _killed = 0
@@ -51,7 +51,7 @@ def main() -> int:
         (os, "waitpid", _counted_end),
     ):
         setattr(room, name, value)
-    code = run(sys.argv[3:])
+    code = run_command_line(sys.argv[3:])
     sys.stderr.write(f"{_started} {_killed}\n")
     return code
 

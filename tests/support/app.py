@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rekal.cli.main import run
+from rekal.cli.main import run_command_line
 from rekal.git import find_repo
 from rekal.store.layout import Layout
 
@@ -41,7 +41,7 @@ class Rekal:
         os.chdir(cwd or self.root)
         try:
             self._capsys.readouterr()
-            code = run(args)
+            code = run_command_line(args)
             captured = self._capsys.readouterr()
         finally:
             os.chdir(before)

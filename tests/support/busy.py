@@ -20,12 +20,12 @@ from tests.support.live import until
 _LOOP = """
 import sys
 from pathlib import Path
-from rekal.cli.main import run
+from rekal.cli.main import run_command_line
 count, stop, allowed, words = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
 for _ in range(count):
     if stop.exists():
         break
-    code = run(words)
+    code = run_command_line(words)
     if str(code) not in allowed:
         sys.exit(f"exit {code} of {words}")
 """

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rekal.capture import read_sources
-from rekal.cli.main import run
+from rekal.cli.main import run_command_line
 from rekal.store.database import duckdb
 
 _steps = itertools.count(1)
@@ -63,7 +63,7 @@ def main() -> int:
     for name in ("replace", "unlink", "rename"):
         setattr(os, name, _stepping(getattr(os, name)))
     setattr(read_sources, "BATCH_BYTES", 2000)  # noqa: B010 - several transactions, from transcripts of a few lines
-    code = run(sys.argv[2:])
+    code = run_command_line(sys.argv[2:])
     if not _kill_at:
         sys.stderr.write(f"{_last}\n")
     return code

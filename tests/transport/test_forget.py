@@ -39,7 +39,7 @@ def say(rekal: Rekal, name: str, *said: str, file: str | None = None, minutes: i
 
 @pytest.fixture(autouse=True)
 def _no_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rekal.cli.verbs.recall.start_worker", lambda app: None)
+    monkeypatch.setattr("rekal.daemon.spawn.start_worker", lambda app: None)
 
 
 def saved(rekal: Rekal, name: str, *said: str, minutes: int = 0) -> None:

@@ -38,7 +38,7 @@ def mara(tmp_path: Path, remote: Path) -> Clone:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows with every start of the worker by a recall."""
     starts: list[str] = []
-    monkeypatch.setattr("rekal.cli.verbs.recall.start_worker", lambda app: starts.append("worker"))
+    monkeypatch.setattr("rekal.daemon.spawn.start_worker", lambda app: starts.append("worker"))
     return starts
 
 
@@ -71,7 +71,7 @@ def test_the_worker_imports_after_a_fetch_and_only_then(
     git(rekal.root, "fetch", "-q")
     assert rekal("_worker").code == 0
     assert shown(rekal) == [mara.origin]
-    monkeypatch.setattr("rekal.cli.verbs.worker.import_arrived", lambda app: pytest.fail("nothing was fetched"))
+    monkeypatch.setattr("rekal.app.work_in_background.import_arrived", lambda app: pytest.fail("nothing was fetched"))
     assert rekal("_worker").code == 0
 
 

@@ -35,7 +35,7 @@ def theatre(tmp_path_factory: pytest.TempPathFactory) -> Theatre:
 def story(theatre: Theatre, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Story:
     """The story as it was told."""
     monkeypatch.setattr("rekal.cli.verbs.init.start_worker", lambda app: None)
-    monkeypatch.setattr("rekal.cli.verbs.init.executable", lambda: Path("/bin/true"))
+    monkeypatch.setattr("rekal.app.setup.find_executable", lambda: Path("/bin/true"))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name)
     theatre.home.mkdir(exist_ok=True)

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
 
 import click
-import msgspec
 
-from rekal.app.context import here
+from rekal.app import memories, send_memory
+from rekal.app.context import find_app
 from rekal.app.desk import desk_here
-from rekal.app.memories import LogEntry, audit_memories
+from rekal.app.send_memory import AuditAnswer
 from rekal.cli.memory_output import parse_moment
-from rekal.cli.output import emit_json, json_option, minute
+from rekal.cli.output import format_minute, json_option, print_record
 from rekal.cli.verbs.memory.history import entry_row
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.store.ledger import open_ledger
-from rekal.transport.sent_log import Push, pushes
-
-
-class AuditAnswer(msgspec.Struct, frozen=True):
-    """What ``audit --json`` prints: departures, newest first; with --memories the log of memories."""
-
-    pushes: list[Push] = []
-    memories: list[LogEntry] = []
 
 
 @click.command("audit")
@@ -39,30 +30,29 @@ def command(log: bool, since: str | None, until: str | None, as_json: bool, **na
     A departure's commit holds the segments: `git ls-tree TIP` lists them, `rekal push --dry-run` says what is next.
     """
     if log:
-        return _memories(parse_moment(since), parse_moment(until, end=True), narrow, as_json=as_json)
+        events = memories.audit_memories(
+            desk_here(), since=parse_moment(since), until=parse_moment(until, end=True), **narrow
+        )
+        print_record(AuditAnswer(memories=events), as_json, _memory_lines)
+        return FOUND if events else NOTHING_FOUND
     if since or until or any(narrow.values()):
         raise UsageError("these options narrow the log of memories", "add --memories")
-    app = here()
+    app = find_app()
     app.require_store()
-    with open_ledger(app.layout.data, read_only=True) as ledger:
-        answer = AuditAnswer(list(pushes(ledger)))
-    if as_json:
-        emit_json(answer)
-    else:
-        for p in answer.pushes:
-            what = f"{p.checkpoints} checkpoints, {p.sessions} sessions, {p.bytes} bytes"
-            click.echo(f"{minute(p.pushed_at)}  {p.remote}  {p.url}  {p.tip[:10]}  {what}")
-        if not answer.pushes:
-            click.echo("(nothing has left)")
+    answer = send_memory.read_sent(app)
+    print_record(answer, as_json, _push_lines)
     return FOUND if answer.pushes else NOTHING_FOUND
 
 
-def _memories(since: datetime | None, until: datetime | None, narrow: dict[str, str], *, as_json: bool) -> int:
-    found = audit_memories(desk_here(), since=since, until=until, **narrow)
-    if as_json:
-        emit_json(AuditAnswer([], found))
-    for entry in [] if as_json else found:
-        click.echo(entry_row(entry))
-    if not found and not as_json:
-        click.echo("(no events)")
-    return FOUND if found else NOTHING_FOUND
+def _memory_lines(answer: AuditAnswer) -> Iterator[str]:
+    yield from map(entry_row, answer.memories)
+    if not answer.memories:
+        yield "(no events)"
+
+
+def _push_lines(answer: AuditAnswer) -> Iterator[str]:
+    for p in answer.pushes:
+        counts = f"{p.checkpoints} checkpoints, {p.sessions} sessions, {p.bytes} bytes"
+        yield f"{format_minute(p.pushed_at)}  {p.remote}  {p.url}  {p.tip[:10]}  {counts}"
+    if not answer.pushes:
+        yield "(nothing has left)"

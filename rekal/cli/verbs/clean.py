@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Iterator
 
 import click
-import msgspec
 
-from rekal.app.context import here
-from rekal.app.share import forget_sharing
-from rekal.cli.output import emit_json, json_option
-from rekal.errors import FOUND, REFUSED, StoreUnwritable
-from rekal.install import Removed, uninstall_rekal
-from rekal.store.locks import hold_lock
-
-
-class CleanAnswer(msgspec.Struct, frozen=True):
-    """What ``clean --json`` prints."""
-
-    store: str
-    removed: Removed
+from rekal.app import setup
+from rekal.app.context import find_app
+from rekal.app.setup import CleanedUp
+from rekal.cli.output import json_option, print_note, print_record
+from rekal.errors import FOUND, REFUSED
 
 
 @click.command("clean")
@@ -31,31 +22,17 @@ def command(yes: bool, with_refs: bool, as_json: bool) -> int:
 
     This removes the store: what was captured is gone unless it was shared. What is on a remote stays there.
     """
-    app = here()
+    app = find_app()
     question = f"Remove {app.layout.directory} with everything captured, the hooks and the agents' lines?"
     # Without a terminal there is nobody to ask: end of input counts as no.
     if not yes and not click.confirm(question, default=False, err=True):
-        click.echo("rekal: nothing was removed", err=True)
+        print_note("nothing was removed")
         return REFUSED
-    if app.layout.directory.is_dir():
-        with hold_lock(app.layout.lock, wait=30.0, purpose="clean"):
-            forget_sharing(app, own=with_refs)
-            removed = uninstall_rekal(app.repo)
-            _remove_store(app.layout.directory)
-    else:
-        removed = uninstall_rekal(app.repo)
-    answer = CleanAnswer(str(app.layout.directory), removed)
-    if as_json:
-        emit_json(answer)
-    else:
-        click.echo(f"removed {answer.store}, {len(removed.hooks)} hooks, {len(removed.lines)} lines for agents")
-        for note in removed.notes:
-            click.echo(f"rekal: {note}", err=True)
+    answer = setup.clean_up(app, refs=with_refs)
+    print_record(answer, as_json, _lines, answer.removed.notes)
     return FOUND
 
 
-def _remove_store(directory: object) -> None:
-    try:
-        shutil.rmtree(str(directory))
-    except OSError as error:
-        raise StoreUnwritable(f"cannot remove {directory} ({error.strerror})", "remove it by hand") from None
+def _lines(answer: CleanedUp) -> Iterator[str]:
+    removed = answer.removed
+    yield f"removed {answer.store}, {len(removed.hooks)} hooks, {len(removed.lines)} lines for agents"

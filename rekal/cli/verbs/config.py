@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 import click
-import msgspec
 
-from rekal.app.context import here
-from rekal.cli.output import emit_json, json_option
-from rekal.config import HELP
-from rekal.errors import ConfigError
-
-
-class Setting(msgspec.Struct, frozen=True):
-    """One key, its value now, and what it does."""
-
-    key: str
-    value: object
-    help: str
-
-
-class ConfigAnswer(msgspec.Struct, frozen=True):
-    """What ``config --json`` prints."""
-
-    settings: list[Setting]
-    files: list[str]
-    warnings: list[str]
+from rekal.app import choose_settings
+from rekal.app.choose_settings import SettingsList
+from rekal.app.context import find_app
+from rekal.cli.output import json_option, print_record
 
 
 @click.command("config")
@@ -37,29 +20,17 @@ def command(key: str | None, as_json: bool) -> None:
 
     Settings are written in .rekal/config.yml (may be committed) or in ~/.config/rekal/config.yml.
     """
-    app = here()
-    if key is not None and key not in HELP:
-        raise ConfigError(f"there is no setting {key}", "`rekal config` lists them all")
-    values = msgspec.to_builtins(app.config)
-    settings = [Setting(k, _value(values, k), text) for k, text in HELP.items() if key in (None, k)]
-    answer = ConfigAnswer(settings, [str(f) for f in app.settings.files], list(app.settings.warnings))
-    if as_json:
-        emit_json(answer)
-        return
-    for setting in settings:
-        click.echo(f"{setting.key}: {_written(setting.value)}\n    {setting.help}")
-    for warning in answer.warnings:
-        click.echo(f"rekal: {warning}", err=True)
+    answer = choose_settings.list_settings(find_app(), key)
+    print_record(answer, as_json, _lines, answer.warnings)
 
 
-def _value(values: Mapping[str, object], key: str) -> object:
-    node: object = values
-    for part in key.split("."):
-        node = node[part] if isinstance(node, Mapping) else None
-    return node
+def _lines(answer: SettingsList) -> Iterator[str]:
+    for setting in answer.settings:
+        yield f"{setting.key}: {_format_value(setting.value)}"
+        yield f"    {setting.help}"
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(str, value)) + "]"
     if isinstance(value, bool):

@@ -10,7 +10,15 @@ from pathlib import Path
 
 import click
 
-from rekal.daemon.client import STOP, address, connected, private, receive, send, supported
+from rekal.daemon.client import (
+    STOP,
+    connect_daemon,
+    is_private,
+    is_supported,
+    receive_frame,
+    send_frames,
+    socket_address,
+)
 from rekal.errors import NOTHING_FOUND, Refused, UsageError
 from rekal.store.locks import hold_lock
 
@@ -27,7 +35,7 @@ def command(stop: bool, status: bool) -> int:
     ends after 15 minutes without a question. One serves all repositories of a user. Without options: be it, in the
     foreground. Not on Windows.
     """
-    if not supported():
+    if not is_supported():
         raise UsageError("this system has no daemon", "recall works without it")
     if stop or status:
         return _stop() if stop else _status()
@@ -35,13 +43,13 @@ def command(stop: bool, status: bool) -> int:
 
 
 def _stop() -> int:
-    link = connected(_HANGS)
+    link = connect_daemon(_HANGS)
     if link is None:
         click.echo("no daemon runs")
         return NOTHING_FOUND
     try:
-        send(link, STOP)
-        receive(link)
+        send_frames(link, STOP)
+        receive_frame(link)
     finally:
         link.close()
     click.echo("stopped")
@@ -49,24 +57,24 @@ def _stop() -> int:
 
 
 def _status() -> int:
-    link = connected(_HANGS)
+    link = connect_daemon(_HANGS)
     if link is None:
         click.echo("no daemon runs")
         return NOTHING_FOUND
     link.close()
-    click.echo(f"runs at {address()}")
+    click.echo(f"runs at {socket_address()}")
     return 0
 
 
 def _run() -> int:
-    path = Path(address())
+    path = Path(socket_address())
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not private(str(path.parent)):
+    if not is_private(str(path.parent)):
         raise Refused(f"{path.parent} can be written by others", "remove it, or set XDG_RUNTIME_DIR")
     os.umask(0o077)
     with ExitStack() as starting:
         starting.enter_context(hold_lock(path.with_suffix(".lock"), wait=0, purpose="starting the daemon"))
-        link = connected(_HANGS)  # one that hangs does not greet, and is replaced
+        link = connect_daemon(_HANGS)  # one that hangs does not greet, and is replaced
         if link is not None:
             link.close()
             click.echo("a daemon runs already")

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import click
-import msgspec
 
-from rekal.app.context import here
-from rekal.app.refresh import refresh_index
-from rekal.app.vectors import fill_vectors
-from rekal.cli.output import emit_json, json_option
+from rekal.app import refresh, semantic
+from rekal.app.context import find_app
+from rekal.app.semantic import EmbedResult
+from rekal.cli.output import json_option, print_note, print_record
 from rekal.index.vectors import Progress
-
-
-class EmbedAnswer(msgspec.Struct, frozen=True):
-    """What ``embed --json`` prints: distinct texts of turns with a vector, of how many, and how many are new."""
-
-    done: int
-    total: int
-    added: int
 
 
 @click.command("embed")
@@ -29,20 +21,18 @@ def command(as_json: bool) -> None:
 
     The worker does this by itself after each capture, in small bites. Can be interrupted; what is done is kept.
     """
-    app = here()
+    app = find_app()
     app.require_store()
-    refresh_index(app)
-    seen: list[Progress] = []
+    refresh.refresh_index(app, print_note)
     with click.progressbar(length=1, label="embedding", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
 
         def report(now: Progress) -> None:
             bar.length = max(1, now.total)
-            bar.update(now.done - (seen[-1].done if seen else 0))
-            seen.append(now)
+            bar.update(now.done - bar.pos)
 
-        last = fill_vectors(app, report, lambda: True)
-    answer = EmbedAnswer(last.done, last.total, last.done - seen[0].done)
-    if as_json:
-        emit_json(answer)
-    else:
-        click.echo(f"vectors {answer.done:,} of {answer.total:,} ({answer.added:,} new)")
+        answer = semantic.embed_texts(app, report)
+    print_record(answer, as_json, _lines)
+
+
+def _lines(answer: EmbedResult) -> Iterator[str]:
+    yield f"vectors {answer.done:,} of {answer.total:,} ({answer.added:,} new)"

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
 
 import click
-import msgspec
 
-from rekal.app.context import here
-from rekal.cli.output import emit_json, json_option, minute, one_line, short
-from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.rows import with_zone
-
-_AROUND = 70
-
-
-class Mention(msgspec.Struct, frozen=True):
-    """One turn that contains the text, with what stands around its first occurrence."""
-
-    session_id: str
-    seq: int
-    role: str
-    occurred_at: datetime | None
-    excerpt: str
-    count: int
-
-
-class FindAnswer(msgspec.Struct, frozen=True):
-    """What ``find --json`` prints: every mention, never cut."""
-
-    term: str
-    mentions: int
-    sessions: int
-    turns: list[Mention]
+from rekal.app import read_ledger
+from rekal.app.context import find_app
+from rekal.app.read_ledger import Mentions
+from rekal.cli.output import format_minute, json_option, one_line, print_record, short_id
+from rekal.errors import FOUND, NOTHING_FOUND
 
 
 @click.command("find")
@@ -44,36 +21,13 @@ class FindAnswer(msgspec.Struct, frozen=True):
 @json_option
 def command(text: str, role: str | None, as_json: bool) -> int:
     """Every turn that contains TEXT literally, whatever its case. Complete, never cut."""
-    if not text:
-        raise UsageError("there is no text to look for", 'give one: rekal find "SKIP LOCKED"')
-    app = here()
-    with open_ledger(app.layout.data, read_only=True) as ledger:
-        turns = _mentions(ledger, text, role)
-    answer = FindAnswer(text, sum(t.count for t in turns), len({t.session_id for t in turns}), turns)
-    if as_json:
-        emit_json(answer)
-    else:
-        for t in turns:
-            click.echo(f"{short(t.session_id)}#{t.seq}  {minute(t.occurred_at)}  {t.role}: {t.excerpt}")
-        click.echo(f'{answer.mentions} mentions in {answer.sessions} sessions: "{one_line(text, 60)}"')
-    return FOUND if turns else NOTHING_FOUND
+    answer = read_ledger.find_text(find_app(), text, role)
+    print_record(answer, as_json, _lines)
+    return FOUND if answer.turns else NOTHING_FOUND
 
 
-def _mentions(ledger: Ledger, text: str, role: str | None) -> list[Mention]:
-    rows = ledger.con.execute(
-        """SELECT session_id, seq, role, occurred_at, content FROM turns
-           WHERE contains(lower(content), lower($text)) AND ($role IS NULL OR role = $role)
-           ORDER BY occurred_at NULLS LAST, session_id, seq""",
-        {"text": text, "role": role},
-    ).fetchall()
-    return [
-        Mention(session, seq, who, with_zone(at), _around(content, text), content.lower().count(text.lower()))
-        for session, seq, who, at, content in rows
-    ]
-
-
-def _around(content: str, text: str) -> str:
-    at = content.lower().find(text.lower())
-    start, end = max(0, at - _AROUND), at + len(text) + _AROUND
-    lead, tail = "…" if start else "", "…" if end < len(content) else ""
-    return lead + one_line(content[start:end], 2 * _AROUND + len(text) + 1) + tail
+def _lines(answer: Mentions) -> Iterator[str]:
+    for t in answer.turns:
+        excerpt = one_line(t.excerpt, len(t.excerpt))
+        yield f"{short_id(t.session_id)}#{t.seq}  {format_minute(t.occurred_at)}  {t.role}: {excerpt}"
+    yield f'{answer.mentions} mentions in {answer.sessions} sessions: "{one_line(answer.term, 60)}"'

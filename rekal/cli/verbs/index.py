@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from rekal.app.context import here
-from rekal.app.refresh import refresh_index
-from rekal.cli.output import emit_json, json_option
+from rekal.app import refresh
+from rekal.app.context import find_app
+from rekal.cli.output import json_option, print_note, print_record
+from rekal.index.build import Indexed
 
 
 @click.command("index")
@@ -17,11 +20,11 @@ def command(full: bool, as_json: bool) -> None:
 
     Captures do this by themselves; run it after restoring data.db or when `rekal status` says the index is behind.
     """
-    app = here()
+    app = find_app()
     app.require_store()
-    done = refresh_index(app, full=full)
-    if as_json:
-        emit_json(done)
-        return
+    print_record(refresh.refresh_index(app, print_note, full=full), as_json, _lines)
+
+
+def _lines(done: Indexed) -> Iterator[str]:
     why = f" ({done.reason})" if done.reason else ""
-    click.echo(f"index {'built' if done.full else 'updated'}{why}: {done.turns} turns of {done.sessions} sessions")
+    yield f"index {'built' if done.full else 'updated'}{why}: {done.turns} turns of {done.sessions} sessions"

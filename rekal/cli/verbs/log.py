@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import click
-import msgspec
 
-from rekal.app.context import App, here
-from rekal.cli.output import day, emit_json, json_option, one_line, short
+from rekal.app import read_ledger
+from rekal.app.context import find_app
+from rekal.app.read_ledger import CommitLog, DrawnCommit
+from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.model import LOCAL, Checkpoint, Rewrite
-from rekal.store import queries
-from rekal.store.ledger import Ledger, open_ledger
-
-
-class LogAnswer(msgspec.Struct, frozen=True):
-    """What ``log --json`` prints. ``truncated`` says that older ones were left out.
-
-    With ``--rewrites`` it is ``rewrites`` that is filled, else ``checkpoints``.
-    """
-
-    checkpoints: list[Checkpoint]
-    truncated: bool
-    rewrites: list[Rewrite] = []
+from rekal.model import LOCAL, SessionRange
 
 
 @click.command("log")
@@ -42,85 +32,51 @@ def command(
     as_json: bool,
 ) -> int:
     """Commits with the sessions that led to them, newest first."""
-    app = here()
+    app = find_app()
     if graph and (rewrites or as_json or everything):
         raise UsageError("--graph is a picture for people", "leave out --rewrites, --all and --json")
     if graph:
-        return _graph(app, limit, path, author)
-    with open_ledger(app.layout.data, read_only=True) as ledger:
-        answer = _rewritten(ledger, limit) if rewrites else _logged(ledger, limit, path, author, everything)
-    if as_json:
-        emit_json(answer)
-    elif rewrites:
-        _print_rewrites(answer)
+        drawn = read_ledger.draw_graph(app, limit, path, author)
+        print_record(drawn, False, _graph_lines)
+        return FOUND if drawn else NOTHING_FOUND
+    if rewrites:
+        answer = read_ledger.read_rewrites(app, limit)
     else:
-        _print(answer)
+        answer = read_ledger.read_log(app, limit, path=path, author=author, rewritten=everything)
+    print_record(answer, as_json, _rewrite_lines if rewrites else _lines)
     return FOUND if answer.checkpoints or answer.rewrites else NOTHING_FOUND
 
 
-def _rewritten(ledger: Ledger, limit: int) -> LogAnswer:
-    rows = ledger.con.execute(
-        "SELECT old_sha, new_sha, how FROM rewrites ORDER BY pos DESC, rowid DESC LIMIT ?", [limit + 1]
-    ).fetchall()
-    return LogAnswer([], len(rows) > limit, [Rewrite(old, new, how) for old, new, how in rows[:limit]])
-
-
-def _logged(ledger: Ledger, limit: int, path: str | None, author: str | None, everything: bool) -> LogAnswer:
-    conditions, values = ["true"], []
-    if path:
-        conditions.append(
-            "id IN (SELECT checkpoint_id FROM files_touched WHERE path = ? OR starts_with(path, ?) OR old_path = ?)"
-        )
-        values += [path, path.rstrip("/") + "/", path]
-    if author:
-        conditions.append("author_email = ?")
-        values.append(author)
-    if not everything:
-        # What was copied or squashed may still be there, on its own branch.
-        conditions.append("git_sha NOT IN (SELECT old_sha FROM rewrites WHERE how IN ('amend', 'rebase'))")
-    found = queries.read_checkpoints(ledger.con, " AND ".join(conditions), values, limit + 1)
-    return LogAnswer(found[:limit], len(found) > limit)
-
-
-def _print_rewrites(answer: LogAnswer) -> None:
+def _rewrite_lines(answer: CommitLog) -> Iterator[str]:
     for r in answer.rewrites:
-        click.echo(f"{r.old_sha[:10]} -> {r.new_sha[:10]}  {r.how}")
+        yield f"{r.old_sha[:10]} -> {r.new_sha[:10]}  {r.how}"
     if answer.truncated:
-        click.echo(f"(older ones left out; -n {len(answer.rewrites) * 2} shows more)")
+        yield f"(older ones left out; -n {len(answer.rewrites) * 2} shows more)"
     if not answer.rewrites:
-        click.echo("(no commit became another)")
+        yield "(no commit became another)"
 
 
-def _graph(app: App, limit: int, path: str | None, author: str | None) -> int:
+def _graph_lines(drawn: Sequence[DrawnCommit]) -> Iterator[str]:
     """Git draws the graph; the sessions stand below their commits, behind the same lines."""
-    narrowed = [f"--author={author}"] if author else []
-    paths = ["--", path] if path else ["--"]
-    drawn = app.repo.run("log", "--graph", f"-n{limit}", "--format=%x00%H%x00%h  %cs  %s", *narrowed, *paths)
-    shas = [row.split("\0")[1] for row in drawn.splitlines() if "\0" in row]
-    with open_ledger(app.layout.data, read_only=True) as ledger:
-        found = queries.read_checkpoints(ledger.con, "list_contains(?::VARCHAR[], git_sha)", [shas])
-    sessions: dict[str, list[str]] = {}
-    for c in found:
-        named = (f"{short(r.session_id)}  t{r.first_seq}-{r.last_seq}  {r.evidence}" for r in c.sessions)
-        sessions.setdefault(c.git_sha, []).extend(named)
-    for row in drawn.splitlines():
-        lines, _, commit = row.partition("\0")
-        sha, _, said = commit.partition("\0")
-        click.echo(f"{lines}{one_line(said, 100)}")
-        for session in sessions.get(sha, ()):
-            click.echo(f"{lines.replace('*', '|')}    {session}")
-    return FOUND if drawn else NOTHING_FOUND
+    for row in drawn:
+        yield f"{row.lines}{one_line(row.text, 100)}"
+        for checkpoint in row.checkpoints:
+            for session in checkpoint.sessions:
+                yield f"{row.lines.replace('*', '|')}    {_session(session)}"
 
 
-def _print(answer: LogAnswer) -> None:
+def _lines(answer: CommitLog) -> Iterator[str]:
     for c in answer.checkpoints:
         whose = "" if c.origin == LOCAL else f"  from {c.origin}"
-        click.echo(
-            f"{c.git_sha[:10]}  {day(c.committed_at)}  {c.branch or '-'}  {one_line(c.subject or '', 72)}{whose}"
-        )
+        subject = one_line(c.subject or "", 72)
+        yield f"{c.git_sha[:10]}  {format_day(c.committed_at)}  {c.branch or '-'}  {subject}{whose}"
         for r in c.sessions:
-            click.echo(f"    {short(r.session_id)}  t{r.first_seq}-{r.last_seq}  {r.evidence}")
+            yield f"    {_session(r)}"
     if answer.truncated:
-        click.echo(f"(older ones left out; -n {len(answer.checkpoints) * 2} shows more)")
+        yield f"(older ones left out; -n {len(answer.checkpoints) * 2} shows more)"
     if not answer.checkpoints:
-        click.echo("(no commits with sessions)")
+        yield "(no commits with sessions)"
+
+
+def _session(r: SessionRange) -> str:
+    return f"{short_id(r.session_id)}  t{r.first_seq}-{r.last_seq}  {r.evidence}"

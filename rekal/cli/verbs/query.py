@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import msgspec
 
-from rekal.app.context import here
-from rekal.cli.output import emit_json, json_option, printable
+from rekal.app.context import find_app
+from rekal.cli.output import json_option, print_record, strip_controls
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.store.user_query import Table, run_select
-
-
-class QueryAnswer(msgspec.Struct, frozen=True):
-    """What ``query --json`` prints."""
-
-    columns: list[str]
-    rows: list[list[str | int | float | bool | None]]
 
 
 @click.command("query")
@@ -30,22 +23,22 @@ def command(sql: str, on_index: bool, as_json: bool) -> int:
     Nothing but the store can be read: no files, no network, no second statement. Tables and columns are described
     in docs/store.md; only data.db's are a contract.
     """
-    app = here()
+    app = find_app()
     app.require_store()
     path: Path = app.layout.index if on_index else app.layout.data
     table = run_select(path, sql)
-    if as_json:
-        emit_json(QueryAnswer(table.columns, table.rows))
-    else:
-        _print(table)
+    print_record(table, as_json, _lines)
     return FOUND if table.rows else NOTHING_FOUND
 
 
-def _print(table: Table) -> None:
-    click.echo("\t".join(table.columns))
+def _lines(table: Table) -> Iterator[str]:
+    yield "\t".join(table.columns)
     for row in table.rows:
-        click.echo(
-            "\t".join("" if v is None else printable(str(v)).replace("\n", "\\n").replace("\t", "\\t") for v in row)
-        )
+        yield "\t".join(_cell(value) for value in row)
     if not table.rows:
-        click.echo("(no rows)")
+        yield "(no rows)"
+
+
+def _cell(value: object) -> str:
+    # Line feeds and tabs inside a value would forge rows and columns.
+    return "" if value is None else strip_controls(str(value)).replace("\n", "\\n").replace("\t", "\\t")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from rekal.app.context import here
-from rekal.app.receive import import_arrived, index_received
+from rekal.app import import_memory
+from rekal.app.context import find_app
 from rekal.cli.output import json_option
-from rekal.cli.received import report
+from rekal.cli.print_imported import print_imported
 
 
 @click.command("receive")
@@ -17,8 +17,6 @@ def command(as_json: bool) -> int:
 
     The background worker does this by itself. `rekal sync` fetches first.
     """
-    app = here()
+    app = find_app()
     app.require_store()
-    received = import_arrived(app)
-    index_received(app, received)
-    return report(received, [], [], as_json=as_json)
+    return print_imported(import_memory.import_fetched(app), as_json=as_json)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from rekal.app.context import here
-from rekal.cli.output import emit_json, json_option
+from rekal.app.context import find_app
+from rekal.cli.output import json_option, print_record
 from rekal.errors import FOUND, REFUSED, UsageError
 from rekal.scrub import count_secrets
 from rekal.store.all_texts import iterate_texts
@@ -29,18 +29,14 @@ def command(path: Path | None, store: bool, as_json: bool) -> int:
     """
     if (path is None) == (not store):
         raise UsageError("say what to look at", "give --check FILE or --store")
-    app = here()
+    app = find_app()
     found = count_secrets(
-        app.scrubber, _stored() if path is None else [path.read_text(encoding="utf-8", errors="replace")]
+        app.scrubber, _read_store() if path is None else [path.read_text(encoding="utf-8", errors="replace")]
     )
-    if as_json:
-        emit_json(found)
-    else:
-        click.echo("\n".join(found.lines()) or "nothing to redact")
+    print_record(found, as_json, lambda report: report.lines() or ["nothing to redact"])
     return REFUSED if store and found.kinds else FOUND
 
 
-def _stored() -> Iterator[str]:
-    app = here()
-    with open_ledger(app.layout.data, read_only=True) as ledger:
+def _read_store() -> Iterator[str]:
+    with open_ledger(find_app().layout.data, read_only=True) as ledger:
         yield from iterate_texts(ledger.con)

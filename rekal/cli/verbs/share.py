@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 import msgspec
 
-from rekal.app.context import here
-from rekal.app.share import start_sharing, stop_sharing
-from rekal.cli.output import emit_json, json_option
+from rekal.app import share
+from rekal.app.context import find_app
+from rekal.cli.output import json_option, print_record
 
 
 class ShareAnswer(msgspec.Struct, frozen=True):
-    """What ``share --json`` prints: how sharing stands now."""
+    """The state of sharing: ``share --json``."""
 
     share: str
     remotes: dict[str, str]
@@ -36,19 +38,21 @@ def command(remote: str | None, mode: str, mainline: str | None, stop: bool, as_
     From then on a `git push` to REMOTE takes merged work along, and a `git fetch` from it brings teammates'. This is
     decided for this clone alone: nothing that can be committed turns it on.
     """
-    app = here()
+    app = find_app()
     app.require_store()
     if stop:
-        stop_sharing(app, remote)
+        share.stop_sharing(app, remote)
     elif remote:
-        start_sharing(app, remote, mode, mainline)
-    now = here().config.transport
+        share.start_sharing(app, remote, mode, mainline)
+    now = find_app().config.transport
     answer = ShareAnswer(now.share, dict(now.remotes), now.mainline)
-    if as_json:
-        emit_json(answer)
-    elif answer.share == "none" or not answer.remotes:
-        click.echo("nothing is shared")
-    else:
-        for name, url in sorted(answer.remotes.items()):
-            branch = answer.mainline or "its default branch"
-            click.echo(f"{answer.share} memory of work merged into {branch} goes to {name} ({url})")
+    print_record(answer, as_json, _lines)
+
+
+def _lines(answer: ShareAnswer) -> Iterator[str]:
+    if answer.share == "none" or not answer.remotes:
+        yield "nothing is shared"
+        return
+    for name, url in sorted(answer.remotes.items()):
+        branch = answer.mainline or "its default branch"
+        yield f"{answer.share} memory of work merged into {branch} goes to {name} ({url})"

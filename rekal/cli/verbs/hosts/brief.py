@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rekal.app.brief import Brief, BriefMemory, BriefSession, make_brief
-from rekal.app.context import here
-from rekal.cli.output import day, emit_json, json_option, one_line, short
+from rekal.app.context import find_app
+from rekal.app.hosts.brief import Brief, BriefMemory, BriefSession, make_brief
+from rekal.cli.output import format_day, json_option, one_line, print_json, short_id
 from rekal.errors import FOUND, NOTHING_FOUND
 
 
@@ -18,11 +18,11 @@ def command(limit: int, as_json: bool) -> int:
 
     A branch without a session yet shows those of all branches.
     """
-    app = here()
+    app = find_app()
     app.require_store()
     brief = make_brief(app, sessions=limit)
     if as_json:
-        emit_json(brief)
+        print_json(brief)
     else:
         print_brief(brief)
     return FOUND if brief.did or brief.decided else NOTHING_FOUND
@@ -44,7 +44,8 @@ def print_brief(brief: Brief) -> None:
 def _print_session(one: BriefSession) -> None:
     who = one.author_name if one.origin == "local" else f"{one.author_name}, teammate"
     click.echo(
-        f"{day(one.last_at)}  {short(one.session_id)}  {one.agent} for {who}  {one.branch or '-'}  {one.turns} turns"
+        f"{format_day(one.last_at)}  {short_id(one.session_id)}  {one.agent} for {who}  "
+        f"{one.branch or '-'}  {one.turns} turns"
     )
     click.echo(f'  asked: "{one_line(one.asked, 220)}"')
     if one.came_to:
@@ -56,7 +57,7 @@ def _print_session(one: BriefSession) -> None:
 def _print_memory(one: BriefMemory) -> None:
     label = "RULED-OUT" if one.type == "dead_end" else "DECIDED"
     state = "" if one.state == "accepted" else f", {one.state}"
-    click.echo(f"{label} {one.id[:10]} ({one.actor}, {day(one.said_at)}{state}): {one_line(one.text, 220)}")
+    click.echo(f"{label} {one.id[:10]} ({one.actor}, {format_day(one.said_at)}{state}): {one_line(one.text, 220)}")
     for name, text in (("because", one.because), ("instead", one.instead), ("but", one.grounds)):
         if text:
             click.echo(f"  {name}: {one_line(text, 220)}")

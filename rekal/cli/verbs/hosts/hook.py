@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import click
 
-from rekal.app.answer_hook import answer_hook, note_failure
 from rekal.app.context import App
+from rekal.app.hosts.answer_hook import answer_hook, note_failure
 from rekal.app.resources import is_kept
 from rekal.daemon.spawn import start_daemon, start_worker
 

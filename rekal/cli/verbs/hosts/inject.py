@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from rekal.app.context import here
-from rekal.app.host_events import HostEvent
-from rekal.app.inject_context import context_for, count_given, count_tokens
-from rekal.cli.output import emit_json, json_option
-from rekal.cli.verbs.init import executable
+from rekal.app.context import find_app
+from rekal.app.hosts.host_events import HostEvent
+from rekal.app.hosts.inject_context import context_for, count_given, count_tokens
+from rekal.app.setup import find_executable
+from rekal.cli.output import json_option, print_json
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.install.host_hooks import HOSTS, hosts_state, turn_off, turn_on
 
@@ -46,13 +46,13 @@ def command(action: str, names: tuple[str, ...], as_json: bool) -> int:
     (claude, codex, copilot, cursor, gemini, kiro, opencode); `off` takes them out byte for byte; `try` shows what a
     prompt, or without one a session's start, would be given.
     """
-    app = here()
+    app = find_app()
     app.require_store()
     files: list[str] = []
     notes: list[str] = []
     text = ""
     if action == "on":
-        files, notes = turn_on(app.repo, list(names) or _found(app.home, app.repo.root), executable())
+        files, notes = turn_on(app.repo, list(names) or _found(app.home, app.repo.root), find_executable())
     elif action == "off":
         files, notes = turn_off(app.repo, names)
     elif action == "try":
@@ -63,7 +63,7 @@ def command(action: str, names: tuple[str, ...], as_json: bool) -> int:
     sessions, tokens, blocks = count_given(app)
     answer = InjectAnswer(hosts_state(app.repo), files, notes, sessions, tokens, blocks, text)
     if as_json:
-        emit_json(answer)
+        print_json(answer)
     else:
         _print(answer, action)
     return FOUND if action != "try" or text else NOTHING_FOUND

@@ -7,10 +7,10 @@ import shlex
 import click
 import msgspec
 
-from rekal.app.brief import make_brief
-from rekal.app.context import here
-from rekal.app.resume import find_resumable
-from rekal.cli.output import emit_json, json_option
+from rekal.app.context import find_app
+from rekal.app.hosts.brief import make_brief
+from rekal.app.hosts.resume import find_resumable
+from rekal.cli.output import json_option, print_json
 from rekal.cli.verbs.hosts.brief import print_brief
 from rekal.errors import FOUND, NOTHING_FOUND
 
@@ -31,12 +31,12 @@ def command(agent: str | None, as_json: bool) -> int:
 
     Nothing is started. A session of another machine cannot be resumed; its hand-over still can be read.
     """
-    app = here()
+    app = find_app()
     app.require_store()
     found = find_resumable(app, agent)
     answer = ResumeAnswer(found.session_id, found.agent, found.command) if found else ResumeAnswer(None, None, None)
     if as_json:
-        emit_json(answer)
+        print_json(answer)
         return FOUND if found else NOTHING_FOUND
     if found:
         click.echo(shlex.join(found.command))

@@ -6,10 +6,11 @@ import sys
 
 import click
 
+from rekal.app import memory_check
 from rekal.app.desk import desk_here
-from rekal.app.memory_check import Checked, check_proposal
+from rekal.app.memory_check import Checked
 from rekal.cli.memory_output import memory_row
-from rekal.cli.output import emit_json, json_option, one_line
+from rekal.cli.output import json_option, one_line, print_json
 from rekal.errors import UsageError
 
 _MOST_READ = (8 << 20) + 1
@@ -37,12 +38,12 @@ def command(proposal: tuple[str, ...], files: tuple[str, ...], staged: bool, no_
             return _say(answer, as_json=as_json)
     else:
         text = sys.stdin.read(_MOST_READ) if proposal == ("-",) else " ".join(proposal)
-    return _say(check_proposal(desk, text, files, meaning=not no_model), as_json=as_json)
+    return _say(memory_check.check_proposal(desk, text, files, meaning=not no_model), as_json=as_json)
 
 
 def _say(answer: Checked, *, as_json: bool) -> int:
     if as_json:
-        emit_json(answer)
+        print_json(answer)
         return answer.exit_code
     notes = "".join(f"  {note}" for note in answer.notes)
     click.echo(f"{answer.level}  {answer.considered} rules{notes}")

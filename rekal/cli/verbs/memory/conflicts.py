@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 import msgspec
 
+from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.app.memories import list_conflicts
 from rekal.cli.memory_output import print_conflict
-from rekal.cli.output import emit_json, json_option
+from rekal.cli.output import json_option, print_json
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.conflicts import Conflict
 
@@ -26,9 +26,9 @@ def command(as_json: bool) -> int:
 
     Nothing is resolved here: supersede, retract or reject one of them.
     """
-    answer = ConflictsAnswer(list_conflicts(desk_here()))
+    answer = ConflictsAnswer(memories.list_conflicts(desk_here()))
     if as_json:
-        emit_json(answer)
+        print_json(answer)
     for one in [] if as_json else answer.conflicts:
         print_conflict(one)
     if not answer.conflicts and not as_json:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.app.memories import link_memories
-from rekal.cli.output import emit_json, json_option, short
+from rekal.cli.output import json_option, print_json, short_id
 
 
 @click.command("link")
@@ -17,10 +17,10 @@ from rekal.cli.output import emit_json, json_option, short
 @json_option
 def command(memory: str, relation: str, other: str, remove: bool, as_json: bool) -> int:
     """Link two memories: `contradicts`, `related_to`, or any relation of your own."""
-    made = link_memories(desk_here(), memory, relation, other, on=not remove)
+    made = memories.link_memories(desk_here(), memory, relation, other, on=not remove)
     if as_json:
-        emit_json(made)
+        print_json(made)
     else:
         verb = "unlinked" if remove else "linked"
-        click.echo(f"{verb}: {short(made.source)} --{made.relation}--> {short(made.target)}")
+        click.echo(f"{verb}: {short_id(made.source)} --{made.relation}--> {short_id(made.target)}")
     return 0

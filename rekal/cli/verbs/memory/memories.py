@@ -6,10 +6,11 @@ from typing import Any, get_args
 
 import click
 
+from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.app.memories import Listed, MemoryQuery, list_memories
+from rekal.app.memories import Listed, MemoryQuery
 from rekal.cli.memory_output import parse_moment, print_memories
-from rekal.cli.output import emit_json, json_option
+from rekal.cli.output import json_option, print_json
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.events import MEMORY_TYPES
 from rekal.memory.state import State
@@ -38,9 +39,9 @@ def command(states: tuple[str, ...], as_of: str | None, known_at: str | None, as
         known_at=parse_moment(known_at, end=True),
         **where,
     )
-    answer = list_memories(desk_here(), query)
+    answer = memories.list_memories(desk_here(), query)
     if as_json:
-        emit_json(answer)
+        print_json(answer)
     else:
         _print(answer)
     return FOUND if answer.total else NOTHING_FOUND

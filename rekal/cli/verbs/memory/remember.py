@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.app.memories import NewMemory, remember
+from rekal.app.memories import NewMemory
 from rekal.cli.memory_output import memory_options, parse_moment, parse_ttl, print_remembered
-from rekal.cli.output import emit_json, json_option
+from rekal.cli.output import json_option, print_json
 from rekal.memory.events import MEMORY_TYPES, Scope
 from rekal.memory.matchers import matcher_from
 
@@ -29,9 +30,9 @@ def write_memory(text: tuple[str, ...], type_: str, said: dict[str, Any]) -> int
         matcher=matcher or None,
         **said,
     )
-    answer = remember(desk_here(), new, again=again, **tried)
+    answer = memories.remember(desk_here(), new, again=again, **tried)
     if as_json:
-        emit_json(answer)
+        print_json(answer)
     else:
         print_remembered(answer)
     return 0

@@ -7,11 +7,11 @@ import sys
 import click
 import msgspec
 
+from rekal.app import memories, memory_review
 from rekal.app.desk import Desk, desk_here
-from rekal.app.memories import amend_memory, merge_memory, review_memory
-from rekal.app.memory_review import ReviewItem, review_queue
+from rekal.app.memory_review import ReviewItem
 from rekal.cli.memory_output import memory_row, print_memories
-from rekal.cli.output import emit_json, json_option, one_line, printable
+from rekal.cli.output import json_option, one_line, print_json, strip_controls
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.memory.events import Amend
 from rekal.memory.state import Memory
@@ -48,9 +48,9 @@ def command(
     )
     if wanted:
         return _rule(desk, wanted, note, as_json=as_json)
-    waiting = review_queue(desk)
+    waiting = memory_review.review_queue(desk)
     if as_json:
-        emit_json(ReviewAnswer(waiting))
+        print_json(ReviewAnswer(waiting))
     elif not waiting:
         click.echo("(nothing waits for review)")
     elif sys.stdin.isatty():
@@ -67,11 +67,11 @@ def _rule(desk: Desk, wanted: list[tuple[str, str]], note: str | None, *, as_jso
     ruled, failed = [], []
     for ruling, name in wanted:
         try:
-            ruled.append(review_memory(desk, name, ruling, note))
+            ruled.append(memories.review_memory(desk, name, ruling, note))
         except UsageError as problem:
             failed.append(problem)
     if as_json:
-        emit_json(ReviewAnswer([], ruled))
+        print_json(ReviewAnswer([], ruled))
     else:
         print_memories(ruled)
     if failed:
@@ -113,16 +113,18 @@ def _answer(desk: Desk, memory: Memory) -> str | None:
     click.echo(key)
     match key:
         case "a":
-            review_memory(desk, memory.id, "accept")
+            memories.review_memory(desk, memory.id, "accept")
         case "r":
-            review_memory(desk, memory.id, "reject", click.prompt("why", default="", show_default=False) or None)
+            memories.review_memory(
+                desk, memory.id, "reject", click.prompt("why", default="", show_default=False) or None
+            )
         case "e":
-            text = click.prompt("text", default=printable(memory.text))
-            amend_memory(desk, memory.id, Amend(text=text))
-            review_memory(desk, memory.id, "accept")
+            text = click.prompt("text", default=strip_controls(memory.text))
+            memories.amend_memory(desk, memory.id, Amend(text=text))
+            memories.review_memory(desk, memory.id, "accept")
         case "m":
             try:
-                merge_memory(desk, memory.id, click.prompt("into which memory"))
+                memories.merge_memory(desk, memory.id, click.prompt("into which memory"))
             except UsageError as error:
                 click.echo(f"rekal: {error}", err=True)
                 return None

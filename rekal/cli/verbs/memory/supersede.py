@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.app.memories import NewMemory, supersede
+from rekal.app.memories import NewMemory
 from rekal.cli.memory_output import parse_moment, print_remembered
-from rekal.cli.output import emit_json, json_option
+from rekal.cli.output import json_option, print_json
 
 
 @click.command("supersede")
@@ -27,9 +28,9 @@ def command(
     new = NewMemory(
         " ".join(text), because=because, instead=instead, valid_from=parse_moment(valid_from), source=source
     )
-    answer = supersede(desk_here(), memory, new, note)
+    answer = memories.supersede(desk_here(), memory, new, note)
     if as_json:
-        emit_json(answer)
+        print_json(answer)
     else:
         print_remembered(answer)
     return 0

@@ -16,13 +16,13 @@ from pathlib import Path
 import msgspec
 
 from rekal import ids
-from rekal.app.brief import BriefSession, make_brief
 from rekal.app.context import App
 from rekal.app.desk import Desk, personal_directory
-from rekal.app.host_events import HostEvent
+from rekal.app.hosts.brief import BriefSession, make_brief
+from rekal.app.hosts.host_events import HostEvent
 from rekal.app.memory_check import place_of_desk
-from rekal.app.resources import Identity, identity, resources
-from rekal.app.semantic import semantic
+from rekal.app.resources import Identity, file_identity, open_resources
+from rekal.app.semantic import find_semantic
 from rekal.errors import EngineError
 from rekal.index.filters import Filters
 from rekal.memory.added_lines import check_diff
@@ -168,11 +168,11 @@ def _recall(app: App, event: HostEvent, question: str) -> Answer | None:
     own = ids.session_id(event.host, event.session, app.repo.author().email) if event.session else ""
     filters = Filters(exclude=(own,) if own else ())
     options = Options(max(STRICTNESS, app.config.recall.strictness), TOKENS["prompt"], _ROWS)
-    with resources() as kept:
+    with open_resources() as kept:
         if not app.layout.index.exists():
             return None
         reader = kept.index(app.layout.index)
-        found = semantic(app, kept)
+        found = find_semantic(app, kept)
         try:
             return answer_question(reader, question, filters, options, found.meaning)
         except EngineError:
@@ -229,7 +229,7 @@ def _rules(app: App) -> tuple[Memory, ...]:
 
 def _identities(path: Path) -> tuple[Identity | None, Identity | None]:
     log = path.with_name(f"{path.name}.wal")
-    return (identity(path) if path.exists() else None, identity(log) if log.exists() else None)
+    return (file_identity(path) if path.exists() else None, file_identity(log) if log.exists() else None)
 
 
 @functools.lru_cache(maxsize=8)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.app.context import App, here
-from rekal.app.host_events import HostEvent, host_answer, read_host_event
+from rekal.app.context import App, find_app
+from rekal.app.hosts.host_events import HostEvent, host_answer, read_host_event
 from rekal.config import read_environment
 from rekal.errors import NoRepository, RekalError
 from rekal.install.host_hooks import read_injection
@@ -37,7 +37,7 @@ def answer_hook(moment: str, host: str, data: str) -> HookAnswer:
             return HookAnswer()
         if moment in ("compact", "end"):
             return HookAnswer(app=app, capture=True)
-        from rekal.app.inject_context import context_for  # not for a capture: it loads what recalls
+        from rekal.app.hosts.inject_context import context_for  # not for a capture: it loads what recalls
 
         return HookAnswer(host_answer(event, context_for(app, event)), app)
     except Exception as error:  # noqa: BLE001 - some hosts drop the prompt of a person whose hook fails
@@ -50,7 +50,7 @@ def find_app_of(event: HostEvent) -> App | None:
     if event.cwd and Path(event.cwd).is_dir():
         os.chdir(event.cwd)
     try:
-        app = here()
+        app = find_app()
     except NoRepository:
         return None
     return app if app.layout.data.exists() and app.config.enabled else None

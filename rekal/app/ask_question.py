@@ -1,0 +1,157 @@
+"""Answering a question: indexes and vectors are opened, mended where they can be, and the notes say so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from rekal.app.context import App
+from rekal.app.desk import Desk
+from rekal.app.moments import local_now, read_moment
+from rekal.app.resources import Kept, LedgerState, open_resources
+from rekal.app.semantic import find_semantic, keywords_only
+from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError
+from rekal.index.filters import Filters
+from rekal.index.reader import IndexReader
+from rekal.recall.answer import Answer
+from rekal.recall.recall import Options, answer_question
+from rekal.store import spool
+from rekal.store.database import translated_errors
+from rekal.store.ledger import open_ledger
+from rekal.store.memory_log import read_events
+from rekal.store.queries import turns_recorded_after
+
+_PATIENCE = 1.0  # seconds to wait for a writer: memories are read from the ledger itself
+
+Actor = Literal["human", "agent"]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as a face hands it over: times as people write them, None where nothing was chosen.
+
+    ``limit`` counts sessions, ``budget`` tokens of evidence.
+    """
+
+    text: str
+    file: str | None = None
+    commit: str | None = None
+    author: str | None = None
+    agent: str | None = None
+    actor: Actor | None = None
+    branch: str | None = None
+    since: str | None = None
+    until: str | None = None
+    as_of: str | None = None
+    known_at: str | None = None
+    limit: int | None = None
+    budget: int | None = None
+    explain: bool = False
+
+
+def ask_question(app: App, question: Question) -> Answer:
+    """Answer a question from the store of ``app``. Raises UsageError for a time that is none, and StoreError."""
+    known_at = read_moment(app, question.known_at, end=True)
+    filters = Filters(
+        file=question.file,
+        commit=question.commit,
+        author=question.author,
+        agent=question.agent,
+        actor=question.actor,
+        branch=question.branch,
+        since=read_moment(app, question.since),
+        until=read_moment(app, question.until, end=True),
+        as_of=read_moment(app, question.as_of, end=True),
+        known_at=known_at,
+        later=_list_later(app, known_at),
+    )
+    chosen = app.config.recall
+    shown = chosen.limit if question.limit is None else question.limit
+    options = Options(chosen.strictness, question.budget or chosen.budget, shown, question.explain, local_now())
+    notes: list[str] = []
+    with open_resources() as kept:
+        try:
+            answer = _recall(app, kept, question.text, filters, options, notes)
+        except StoreDamaged:
+            # The index holds nothing of its own: building it again loses nothing.
+            notes[:] = ["the index was damaged and has been built again"]
+            _rebuild_index(app, notes, full=True)
+            answer = _recall(app, kept, question.text, filters, options, notes)
+    return msgspec.structs.replace(answer, notes=[*notes, *answer.notes])
+
+
+def _list_later(app: App, known_at: datetime | None) -> tuple[tuple[str, int], ...]:
+    """Return the turns that the ledger recorded after ``known_at``: a session and the first of them, each."""
+    if known_at is None:
+        return ()
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        return tuple(turns_recorded_after(ledger.con, known_at))
+
+
+def _recall(app: App, kept: Kept, question: str, filters: Filters, options: Options, notes: list[str]) -> Answer:
+    reader = _open_reader(app, kept, notes)
+    ledger = _read_ledger_state(app, kept)
+    lacking = ledger.position - reader.position if ledger else 0
+    if lacking > 0:
+        notes.append(f"index: {lacking} captures behind")
+    found = find_semantic(app, kept)
+    with translated_errors(app.layout.index):
+        try:
+            answer = answer_question(reader, question, filters, options, found.meaning)
+        except EngineError as error:
+            answer, found = answer_question(reader, question, filters, options), keywords_only(error)
+    notes.append(found.note)
+    if ledger is None:
+        notes.append("memories: not read, the store is being written")
+        return answer
+    desk = Desk(app.home, app.env, app)
+    if not ledger.events and not desk.personal.data.exists():
+        return answer
+    from rekal.app.memory_recall import Moment, add_memories  # 5 ms that only a store with memories costs
+
+    return add_memories(
+        desk, answer, ledger.events, Moment(filters.as_of, filters.known_at), file=filters.file,
+        branch=filters.branch, reader=reader, meaning=found.meaning,
+    )  # fmt: skip
+
+
+def _open_reader(app: App, kept: Kept, notes: list[str]) -> IndexReader:
+    try:
+        return kept.index(app.layout.index)
+    except StoreBusy:
+        raise
+    except StoreError:  # none yet, damaged, or made by another version
+        _rebuild_index(app, notes)
+    notes.append("the index was missing or damaged and has been built again")
+    return kept.index(app.layout.index)
+
+
+def _rebuild_index(app: App, notes: list[str], *, full: bool = False) -> None:
+    from rekal.app.refresh import refresh_index  # the modules that build an index take 20 ms to import
+
+    refresh_index(app, notes.append, full=full)
+
+
+def _read_ledger_state(app: App, kept: Kept) -> LedgerState | None:
+    """Read position and memories of the ledger; None while it is being written: the writer indexes the rest."""
+
+    def read() -> LedgerState:
+        with open_ledger(app.layout.data, read_only=True, wait=_PATIENCE) as ledger:
+            return LedgerState(ledger.position(), tuple(read_events(ledger.con)))
+
+    try:
+        return kept.ledger(app.layout.data, read)
+    except StoreBusy:
+        return None
+
+
+def note_shown(app: App, answer: Answer) -> None:
+    """Leave an event that these sessions were shown. OSError where the store cannot be written.
+
+    Being shown never ranks; it is the number that being opened is compared to.
+    """
+    if answer.sessions:
+        ids = tuple(hit.session_id for hit in answer.sessions)
+        event = spool.RecallEvent("surfaced", ids, datetime.now(UTC), app.scrubber.text(answer.question))
+        spool.put_event(app.layout.spool, event)

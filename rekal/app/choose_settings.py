@@ -1,0 +1,135 @@
+"""Settings with their values, and the models that make vectors: list them, choose one, verify it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from rekal.app.context import App
+from rekal.app.semantic import KEY
+from rekal.config import HELP, user_file
+from rekal.embed.open import available_engines, chosen_profile, open_chosen
+from rekal.embed.profiles import PROFILES, Profile, find_profile, verify_weights
+from rekal.errors import ConfigError, EngineError, Refused, UsageError
+
+
+class ModelRow(msgspec.Struct, frozen=True):
+    """One model: what it gives, how much of that is stored, the tokens it reads, and whether its file is there."""
+
+    name: str
+    file: str
+    present: bool
+    dim: int
+    stored_dim: int
+    max_tokens: int
+    chosen: bool
+
+
+class ModelList(msgspec.Struct, frozen=True):
+    """Models and engines: ``model --json``. ``engines`` are the local ones installed, the preferred one first.
+
+    ``endpoint`` is the address that embeds instead of a local model, if one is set. ``sha256``, ``dim`` and
+    ``milliseconds`` (to embed one sentence) are of ``verify``, else null.
+    """
+
+    models: list[ModelRow]
+    engines: list[str]
+    endpoint: str | None
+    sha256: str | None = None
+    dim: int | None = None
+    milliseconds: float | None = None
+
+
+def use_model(app: App, name: str | None, file: Path | None, *, user: bool) -> None:
+    """Choose a model, by the name of a profile or the path of its weights, for this clone or for the ``user``."""
+    if name is None:
+        raise UsageError("no model is named", "`rekal model list` names them")
+    profile = find_profile(name, file)
+    verify_weights(profile)
+    path = user_file(app.env, app.home) if user else app.layout.run / "config.yml"
+    if not user:
+        app.require_store()
+    _write_choice(
+        path, {"model": name if name in PROFILES else profile.file, "file": str(file.absolute()) if file else None}
+    )
+
+
+def _write_choice(path: Path, wanted: dict[str, str | None]) -> None:
+    """Set keys of ``embed`` in a settings file."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if "#" in text:
+        lines = ", ".join(f"{key}: {value}" for key, value in wanted.items() if value)
+        raise Refused(f"{path} has comments, which rewriting it would lose", f"write `embed: {{{lines}}}` there")
+    values: Any = yaml.safe_load(text) or {}
+    kept = {k: v for k, v in {**values.get("embed", {}), **wanted}.items() if v is not None}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(yaml.safe_dump({**values, "embed": kept}, sort_keys=True), encoding="utf-8")
+    part.replace(path)
+
+
+def list_models(app: App) -> ModelList:
+    """List the profiles, the one in use first."""
+    chosen = app.config.embed
+    remote = chosen.url if chosen.engine in ("auto", "remote") else None
+    rows = [_describe_profile(profile, False) for name, profile in PROFILES.items() if remote or name != chosen.model]
+    if not remote:
+        rows.insert(0, _describe_profile(chosen_profile(chosen), True))
+    return ModelList(rows, available_engines(), remote)
+
+
+def _describe_profile(profile: Profile, chosen: bool) -> ModelRow:
+    shape = (profile.dim, profile.stored_dim, profile.max_tokens)
+    return ModelRow(profile.name, str(profile.path), profile.path.is_file(), *shape, chosen)
+
+
+def verify_model(app: App) -> ModelList:
+    """Check the weights of the model in use and embed a sentence with it. EngineError when it gives nonsense."""
+    listed = list_models(app)
+    digest = None if listed.endpoint else verify_weights(chosen_profile(app.config.embed))
+    with closing(open_chosen(app.config.embed, app.env.get(KEY))) as embedder:
+        start = time.perf_counter()
+        vector = embedder.embed_query("A sentence of a few words.")
+        took = (time.perf_counter() - start) * 1000
+    # Cosines are plain products here, so a vector that is not of length one would rank wrongly.
+    if len(vector) != embedder.dim or not 0.99 < float(vector @ vector) < 1.01:
+        raise EngineError("the model gives no unit vectors", "use another one")
+    return msgspec.structs.replace(listed, sha256=digest, dim=embedder.dim, milliseconds=round(took, 1))
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One key, its value now, and what it does."""
+
+    key: str
+    value: object
+    help: str
+
+
+class SettingsList(msgspec.Struct, frozen=True):
+    """Settings in force: ``config --json``. ``warnings`` name keys that nothing reads."""
+
+    settings: list[Setting]
+    files: list[str]
+    warnings: list[str]
+
+
+def list_settings(app: App, key: str | None) -> SettingsList:
+    """List all settings, or the one called ``key``. ConfigError when there is none of that name."""
+    if key is not None and key not in HELP:
+        raise ConfigError(f"there is no setting {key}", "`rekal config` lists them all")
+    values = msgspec.to_builtins(app.config)
+    settings = [Setting(k, _value_at(values, k), text) for k, text in HELP.items() if key in (None, k)]
+    return SettingsList(settings, [str(f) for f in app.settings.files], list(app.settings.warnings))
+
+
+def _value_at(values: Mapping[str, object], key: str) -> object:
+    node: object = values
+    for part in key.split("."):
+        node = node[part] if isinstance(node, Mapping) else None
+    return node

@@ -1,0 +1,1 @@
+"""The services for agents' hosts: answers to their hooks, and handing a branch over."""

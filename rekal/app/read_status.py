@@ -1,0 +1,109 @@
+"""The state of the store: what it holds, what was skipped, what waits, what is wrong."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rekal.app.context import App
+from rekal.app.semantic import count_embedded
+from rekal.app.setup import find_executable
+from rekal.index.freshness import read_position
+from rekal.index.vectors import Progress
+from rekal.install.hooks import read_hooks
+from rekal.store import queries, spool
+from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.source_state import SourceSummary, summarise_sources
+
+UNSEEN = "the hooks did not see it: made where they are not, or while they were off"
+_LOOKED_AT = 5000  # commits of HEAD, newest first
+
+
+class CommitCoverage(msgspec.Struct, frozen=True):
+    """Commits since there is a store: with a session, without, and why not."""
+
+    linked: int
+    unlinked: int
+    reasons: dict[str, int]
+
+
+class StoreStatus(msgspec.Struct, frozen=True):
+    """State of the store: ``status --json``. ``index_behind`` counts ledger transactions the index lacks; -1: no index.
+
+    ``vectors`` is null when embedding is switched off.
+    """
+
+    store: str
+    enabled: bool
+    sessions: int
+    teammates_sessions: int
+    turns: int
+    checkpoints: int
+    data_bytes: int
+    index_bytes: int
+    index_behind: int
+    vectors: Progress | None
+    spool_waiting: int
+    coverage: CommitCoverage
+    sources: list[SourceSummary]
+    hooks: list[str]
+    problems: list[str]
+
+
+def read_status(app: App) -> StoreStatus:
+    """Read the state of the store. Raises the errors of :func:`rekal.store.ledger.open_ledger`."""
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        counts = queries.count_rows(ledger.con)
+        covered = read_position(app.layout.index)
+        waiting, broken = spool.count_events(app.layout.spool)
+        return StoreStatus(
+            store=str(app.layout.directory),
+            enabled=app.config.enabled,
+            sessions=counts.own_sessions,
+            teammates_sessions=counts.foreign_sessions,
+            turns=counts.turns,
+            checkpoints=counts.checkpoints,
+            data_bytes=_size_of(app, "data.db"),
+            index_bytes=_size_of(app, "index.db"),
+            index_behind=-1 if covered is None else ledger.position() - covered,
+            vectors=count_embedded(app),
+            spool_waiting=waiting,
+            coverage=_cover_commits(app, ledger, waiting),
+            sources=summarise_sources(ledger.con),
+            hooks=[f"{hook.name}: {hook.status}" for hook in read_hooks(app.repo, find_executable())],
+            problems=_list_problems(app, covered is None and counts.turns > 0, broken),
+        )
+
+
+def _size_of(app: App, name: str) -> int:
+    path = app.layout.directory / name
+    return path.stat().st_size if path.exists() else 0
+
+
+def _cover_commits(app: App, ledger: Ledger, waiting: int) -> CommitCoverage:
+    reasons = queries.count_uncovered_commits(ledger.con)
+    # While events wait, the commits that they announce are not missing.
+    if not waiting and (unseen := _count_unseen(app, ledger)):
+        reasons[UNSEEN] = unseen
+    return CommitCoverage(queries.count_linked_commits(ledger.con), sum(reasons.values()), reasons)
+
+
+def _count_unseen(app: App, ledger: Ledger) -> int:
+    """Count the user's own commits on HEAD, made since there is a store, that no hook announced."""
+    since, email = ledger.meta("created_at"), app.repo.author().email
+    listed = app.repo.ask(
+        "log", "--no-merges", f"--since={since}", f"-n{_LOOKED_AT}", "--format=%H%x00%ae", "HEAD", "--"
+    )
+    own = [sha for sha, _, by in (row.partition("\0") for row in (listed or "").splitlines()) if by == email]
+    return queries.count_unannounced(ledger.con, own)
+
+
+def _list_problems(app: App, lacks_index: bool, broken_events: int) -> list[str]:
+    problems = list(app.settings.warnings)
+    if broken_events:
+        problems.append(f"{broken_events} unreadable events lie in {app.layout.spool / 'broken'}")
+    if lacks_index:
+        problems.append("there is no index: run `rekal index`")
+    if app.layout.log.exists():
+        last = app.layout.log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+        problems.extend(f"worker: {line}" for line in last)
+    return problems

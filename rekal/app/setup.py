@@ -1,0 +1,116 @@
+"""Setting rekal up in a repository, and taking it out again."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from rekal.agents import registry
+from rekal.app.context import App
+from rekal.app.moments import parse_age
+from rekal.app.share import forget_sharing, start_sharing
+from rekal.errors import ConfigError, StoreUnwritable
+from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
+from rekal.install.hooks import plan_hooks
+from rekal.store.layout import ask_for_backfill
+from rekal.store.ledger import open_ledger
+from rekal.store.locks import hold_lock
+
+# Where an agent keeps its things under the home directory: its presence means that it is used on this machine.
+_TRACES: Mapping[str, tuple[str, ...]] = {
+    "claude": (".claude", ".config/claude"),
+    "codex": (".codex",),
+    "copilot": (".copilot",),
+    "cursor": (".cursor",),
+    "gemini": (".gemini",),
+    "kiro": (".kiro",),
+    "opencode": (".local/share/opencode",),
+}
+
+
+class SetUp(msgspec.Struct, frozen=True):
+    """The result of ``init``, as ``init --json`` prints it. ``fresh``: there was no store before."""
+
+    store: str
+    fresh: bool
+    agents: list[str]
+    installed: Installed
+    backfill_since: datetime | None
+
+
+class CleanedUp(msgspec.Struct, frozen=True):
+    """The result of ``clean``, as ``clean --json`` prints it."""
+
+    store: str
+    removed: Removed
+
+
+def set_up(app: App, agents: str | None, backfill: str, share: str | None, *, hooks_only: bool) -> SetUp:
+    """Install store, hooks and the agents' lines, or repair and upgrade them.
+
+    ``agents`` are names with commas between them, None: those found on this machine; ``backfill`` is an age. On a fresh
+    store that is enabled the caller starts the worker.
+    """
+    chosen = _choose_agents(app, agents)
+    enabled = app.config.enabled  # a settings file with a mistake stops us before anything is touched
+    since = None if backfill in ("0", "none") else datetime.now(UTC) - parse_age(backfill)
+    plan_hooks(app.repo)  # where no hook of ours can be had, this refuses before anything is touched
+    fresh = not app.layout.data.exists()
+    app.layout.create()
+    app.layout.mark(enabled=enabled)
+    installed = install_rekal(app.repo, chosen, find_executable(), hooks_only=hooks_only)
+    with (
+        hold_lock(app.layout.lock, wait=30.0, purpose="init"),
+        open_ledger(app.layout.data, read_only=False, create=True),
+    ):
+        pass  # opening creates the tables or brings them up to date
+    if since is not None and fresh:
+        ask_for_backfill(app.layout.run, since)
+    if share:
+        start_sharing(app, share, "full", None)
+    return SetUp(str(app.layout.directory), fresh, chosen, installed, since if fresh else None)
+
+
+def _choose_agents(app: App, agents: str | None) -> list[str]:
+    if agents is not None:
+        wanted = [name.strip() for name in agents.split(",") if name.strip()]
+        unknown = sorted(set(wanted) - set(registry.agent_names()))
+        if unknown:
+            raise ConfigError(f"unknown agent {unknown[0]}", f"known are {', '.join(registry.agent_names())}")
+        return wanted
+    found = [name for name, traces in _TRACES.items() if any((app.home / trace).is_dir() for trace in traces)]
+    return found or ["claude"]
+
+
+def find_executable() -> Path:
+    """Find the command that the hooks start: the one being run, else the one beside this interpreter."""
+    called = Path(sys.argv[0])
+    if called.name in ("rekal", "git-rekal") and called.is_file():
+        return called.absolute()
+    beside = Path(sys.executable).parent / "rekal"
+    on_path = shutil.which("rekal")
+    return beside if beside.is_file() or on_path is None else Path(on_path)
+
+
+def clean_up(app: App, *, refs: bool) -> CleanedUp:
+    """Remove store, hooks, lines and everything that sharing added to git; with ``refs`` this clone's own ref, too."""
+    if app.layout.directory.is_dir():
+        with hold_lock(app.layout.lock, wait=30.0, purpose="clean"):
+            forget_sharing(app, own=refs)
+            removed = uninstall_rekal(app.repo)
+            _remove_store(app.layout.directory)
+    else:
+        removed = uninstall_rekal(app.repo)
+    return CleanedUp(str(app.layout.directory), removed)
+
+
+def _remove_store(directory: Path) -> None:
+    try:
+        shutil.rmtree(directory)
+    except OSError as error:
+        raise StoreUnwritable(f"cannot remove {directory} ({error.strerror})", "remove it by hand") from None

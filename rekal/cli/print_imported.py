@@ -1,0 +1,23 @@
+"""Printing the result of an import from teammates, for the two verbs that import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rekal.app.import_memory import ImportedMemory
+from rekal.cli.output import print_record
+from rekal.errors import FOUND, NOTHING_FOUND
+
+
+def print_imported(answer: ImportedMemory, *, as_json: bool) -> int:
+    """Print an import and return the exit code of its verb."""
+    print_record(answer, as_json, _lines, answer.notes)
+    return FOUND if answer.refs else NOTHING_FOUND
+
+
+def _lines(a: ImportedMemory) -> Iterator[str]:
+    if not a.refs:
+        yield "nothing new"
+        return
+    gone = f"; {a.forgotten} things taken out that their owners forgot" if a.forgotten else ""
+    yield f"{a.sessions} sessions with {a.turns} turns and {a.checkpoints} commits from {a.refs} refs{gone}"
