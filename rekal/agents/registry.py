@@ -6,12 +6,13 @@ An adapter's module is imported only when its agent is asked for. A name that is
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from rekal.agents.base import Adapter
+from rekal.agents.info import AgentInfo
 from rekal.agents.plugins import Foreign
 from rekal.errors import ConfigError
 
@@ -20,15 +21,20 @@ if TYPE_CHECKING:
 
 GROUP = "rekal.agents"
 
-BUILT_IN: Mapping[str, tuple[str, ...]] = {
-    "claude": ("rekal.agents.claude.adapter",),
-    "codex": ("rekal.agents.codex.adapter",),
-    "copilot": ("rekal.agents.copilot.cli", "rekal.agents.copilot.vscode"),
-    "cursor": ("rekal.agents.cursor.adapter",),
-    "gemini": ("rekal.agents.gemini.adapter",),
-    "kiro": ("rekal.agents.kiro.adapter",),
-    "opencode": ("rekal.agents.opencode.adapter",),
-}
+# The one line to touch for a new agent: a folder of this name holds its INFO and its adapters.
+BUILT_IN = ("claude", "codex", "copilot", "cursor", "gemini", "kiro", "opencode")
+
+
+def describe_agent(name: str) -> AgentInfo:
+    """Return the facts about an agent; of one that another distribution adds, its name and the usual file."""
+    if name not in BUILT_IN:
+        return AgentInfo(name)
+    return cast(AgentInfo, import_module(f"rekal.agents.{name}").INFO)
+
+
+def describe_built_in() -> list[AgentInfo]:
+    """Return the facts about all of our agents, in order of their names."""
+    return [describe_agent(name) for name in BUILT_IN]
 
 
 def agent_names() -> list[str]:
@@ -50,7 +56,8 @@ def load_adapters(wanted: Collection[str] = ()) -> list[Adapter]:
 
 
 def _built_in(name: str) -> list[Adapter]:
-    return [cast(Adapter, import_module(module).ADAPTER) for module in BUILT_IN[name]]
+    folder = f"rekal.agents.{name}"
+    return [cast(Adapter, import_module(f"{folder}.{one}").ADAPTER) for one in describe_agent(name).adapters]
 
 
 def _added() -> list[EntryPoint]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rekal import config, ids
+from rekal.agents.registry import describe_agent, describe_built_in
 from rekal.app.context import App, find_app
 from rekal.errors import NoRepository, NotInitialised
 from rekal.memory.state import Memories, fold
@@ -33,16 +34,6 @@ if TYPE_CHECKING:  # what it imports costs a tenth of a second that reading memo
 
 _WAIT = 60.0
 _RECENT = 900.0  # seconds since a transcript was written to in which its session is taken for the caller's
-
-_HOSTS: Mapping[str, tuple[str, ...]] = {
-    "claude": ("CLAUDE_CODE_SESSION_ID", "CLAUDECODE"),
-    "codex": ("CODEX_THREAD_ID", "CODEX_SANDBOX"),
-    "gemini": ("GEMINI_SESSION_ID", "GEMINI_CLI"),
-    "cursor": ("CURSOR_AGENT",),
-    "opencode": ("OPENCODE",),
-    "copilot": ("COPILOT_AGENT_SESSION_ID",),
-}
-"""Variables that an agent's host sets for what it runs, by agent; those with ``ID`` name its session."""
 
 
 class Desk(msgspec.Struct, frozen=True, dict=True):
@@ -76,9 +67,9 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         told = self.actor_kind or self.env.get("REKAL_ACTOR", "")
         if told == "human":
             return None
-        for agent, names in _HOSTS.items():
-            if any(self.env.get(name) for name in names):
-                return agent
+        for info in describe_built_in():
+            if any(self.env.get(name) for name in info.session_variables):
+                return info.name
         return "agent" if told == "agent" else None
 
     @functools.cached_property
@@ -159,7 +150,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         """The session that this is called from: by the host's variable, else by the agent's newest transcript."""
         if self.agent is None or self.app is None:
             return None
-        for name in _HOSTS.get(self.agent, ()):
+        for name in describe_agent(self.agent).session_variables:
             if name.endswith("_ID") and (native := self.env.get(name)):
                 return ids.session_id(self.agent, native, self.app.repo.author().email)
         try:

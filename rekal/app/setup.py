@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,17 +19,6 @@ from rekal.install.hooks import plan_hooks
 from rekal.store.layout import ask_for_backfill
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
-
-# Where an agent keeps its things under the home directory: its presence means that it is used on this machine.
-_TRACES: Mapping[str, tuple[str, ...]] = {
-    "claude": (".claude", ".config/claude"),
-    "codex": (".codex",),
-    "copilot": (".copilot",),
-    "cursor": (".cursor",),
-    "gemini": (".gemini",),
-    "kiro": (".kiro",),
-    "opencode": (".local/share/opencode",),
-}
 
 
 class SetUp(msgspec.Struct, frozen=True):
@@ -83,8 +71,10 @@ def _choose_agents(app: App, agents: str | None) -> list[str]:
         if unknown:
             raise ConfigError(f"unknown agent {unknown[0]}", f"known are {', '.join(registry.agent_names())}")
         return wanted
-    found = [name for name, traces in _TRACES.items() if any((app.home / trace).is_dir() for trace in traces)]
-    return found or ["claude"]
+    agents_here = [
+        info.name for info in registry.describe_built_in() if any((app.home / trace).is_dir() for trace in info.traces)
+    ]
+    return agents_here or ["claude"]
 
 
 def find_executable() -> Path:

@@ -51,7 +51,10 @@ _NAMES = frozenset(
         "TERM",
     ]
 )
-_PREFIXES = ("REKAL_", "RECALL_", "XDG_", "LC_", "GIT_", "CLAUDE_", "CODEX_", "COPILOT_", "KIRO_", "OPENCODE_")
+_OUR_PREFIXES = ("REKAL_", "RECALL_", "XDG_", "LC_", "GIT_")
+# Those of every agent's folder, written down again: to look them up costs more than the rest of a recall's start.
+AGENT_PREFIXES = ("CLAUDE", "CODEX_", "COPILOT_", "CURSOR_", "GEMINI_", "KIRO_", "OPENCODE")
+PREFIXES = _OUR_PREFIXES + AGENT_PREFIXES
 
 
 def socket_address() -> str:
@@ -170,7 +173,7 @@ def _is_question(word: str, verbs: Container[str]) -> bool:
 
 
 def _request(words: list[str]) -> list[bytes]:
-    environment = [f"{k}={v}" for k, v in os.environ.items() if k in _NAMES or k.startswith(_PREFIXES)]
+    environment = [f"{k}={v}" for k, v in os.environ.items() if k in _NAMES or k.startswith(PREFIXES)]
     terminals = "".join(str(int(stream is not None and stream.isatty())) for stream in (sys.stdout, sys.stderr))
     return [os.fsencode(one) for one in (os.getcwd(), "\0".join(words), "\0".join(environment), terminals)]  # noqa: PTH109
 

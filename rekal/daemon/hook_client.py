@@ -12,27 +12,13 @@ import os
 import sys
 import time
 
-from rekal.daemon.client import connect_daemon, is_supported, receive_frame, send_frames
+from rekal.daemon.client import PREFIXES, connect_daemon, is_supported, receive_frame, send_frames
 
 HARD_STOP = 1.5  # seconds, whatever happens
 _PATIENCE = {"start": 0.4, "prompt": 1.4, "tool": 0.4}  # seconds for a daemon that has greeted
 _LONGEST_INPUT = 1 << 20
 _NEEDS_DAEMON = ("prompt", "tool")
 _NAMES = ("HOME", "PATH", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "USERPROFILE")
-_PREFIXES = (
-    "REKAL_",
-    "RECALL_",
-    "XDG_",
-    "LC_",
-    "GIT_",
-    "CLAUDE",
-    "CODEX_",
-    "COPILOT_",
-    "KIRO_",
-    "OPENCODE",
-    "CURSOR_",
-    "GEMINI_",
-)
 
 
 def hand_over_hook() -> int | None:
@@ -80,7 +66,7 @@ def _read_input() -> str:
 
 def _answered(link: _socket.socket, words: list[str]) -> int:
     end = time.monotonic() + _PATIENCE[words[1]]
-    environment = [f"{k}={v}" for k, v in os.environ.items() if k in _NAMES or k.startswith(_PREFIXES)]
+    environment = [f"{k}={v}" for k, v in os.environ.items() if k in _NAMES or k.startswith(PREFIXES)]
     try:
         link.settimeout(_PATIENCE[words[1]])
         frames = (os.getcwd(), "\0".join(words), "\0".join(environment), "00")  # noqa: PTH109 - pathlib costs more

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from rekal.agents.registry import describe_agent
 from rekal.errors import StoreUnwritable
 from rekal.git import ROOT_FILE, Repo
 from rekal.install import exclude, hooks, host_hooks, lines, skill
@@ -40,7 +41,7 @@ class Removed(msgspec.Struct, frozen=True):
 
 
 def install_rekal(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_only: bool = False) -> Installed:
-    """Install hooks, instruction lines for ``agents`` (adapter names) and, with ``claude`` among them, the skill.
+    """Install hooks, instruction lines for ``agents`` (adapter names) and, where one of them reads skills, the skill.
 
     ``executable`` is the absolute path of ``rekal``, written into the hooks. Raises :class:`rekal.errors.Refused`, with
     nothing changed, when git takes post-commit from a tracked file or from a directory that cannot be written; and
@@ -64,7 +65,7 @@ def _install(repo: Repo, agents: tuple[str, ...], executable: Path, hooks_only: 
         return Installed(put, notes=tuple(notes))
     held, trouble = lines.install_lines(repo, tree, agents, journal)
     skilled = None
-    if "claude" in agents:
+    if any(describe_agent(name).skill_folder for name in agents):
         problem = skill.install_skill(repo, tree, journal)
         skilled = None if problem else skill.NAME
         trouble += [problem] if problem else []

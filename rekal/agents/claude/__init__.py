@@ -1,1 +1,13 @@
 """The adapter of Claude Code."""
+
+from rekal.agents.info import AgentInfo
+
+INFO = AgentInfo(
+    name="claude",
+    traces=(".claude", ".config/claude"),
+    instruction_file="CLAUDE.md",
+    skill_folder=".claude/skills",
+    environment_prefixes=("CLAUDE",),
+    session_variables=("CLAUDE_CODE_SESSION_ID", "CLAUDECODE"),
+    resume_command=("claude", "--resume"),
+)

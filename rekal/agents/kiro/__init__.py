@@ -1,1 +1,10 @@
 """The adapter of Kiro: its command line and its editor."""
+
+from rekal.agents.info import AgentInfo
+
+INFO = AgentInfo(
+    name="kiro",
+    traces=(".kiro",),
+    instruction_file=".kiro/steering/rekal.md",
+    environment_prefixes=("KIRO_",),
+)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
+from rekal.agents.registry import describe_agent
 from rekal.app.context import App
 from rekal.model import LOCAL
 from rekal.store.ledger import open_ledger
 from rekal.store.recent_sessions import read_recent_sessions
 
-_COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "claude": ("claude", "--resume"),
-    "codex": ("codex", "resume"),
-    "copilot": ("copilot", "--resume"),
-    "cursor": ("cursor-agent", "--resume"),
-    "gemini": ("gemini", "--resume"),
-    "opencode": ("opencode", "--session"),
-}
-"""How each agent is told to go on with the session whose id follows."""
 _LOOKED_AT = 20
 
 
@@ -36,6 +26,7 @@ def find_resumable(app: App, agent: str | None = None) -> Resumable | None:
     with open_ledger(app.layout.data, read_only=True) as ledger:
         recent = read_recent_sessions(ledger.con, app.repo.branch(), _LOOKED_AT)
     for one in recent:
-        if one.origin == LOCAL and one.agent in _COMMANDS and agent in (None, one.agent):
-            return Resumable(one.id, one.agent, [*_COMMANDS[one.agent], one.native_id])
+        command = describe_agent(one.agent).resume_command
+        if one.origin == LOCAL and command and agent in (None, one.agent):
+            return Resumable(one.id, one.agent, [*command, one.native_id])
     return None
