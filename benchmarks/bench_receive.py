@@ -28,9 +28,9 @@ from rekal.model import Author, Checkpoint, FileChange, Session, SessionRange, T
 from rekal.recall.recall import Options, answer_question
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
-from rekal.transport.receive import receive
-from rekal.transport.refs import own_ref, publish, refspec
-from rekal.wire.segment import Record, encode
+from rekal.transport.receive import receive_refs
+from rekal.transport.refs import fetch_refspec, own_ref, publish_segments
+from rekal.wire.segment import Record, encode_segments
 
 _TURNS = 10
 _TEAM = 10
@@ -104,9 +104,9 @@ def measure(directory: Path, sessions: int) -> dict[str, float | int]:
 
 def _receive(reader: Path, layout: Layout, timer: Timer, prefix: str) -> int:
     with timer(f"{prefix}fetch"):
-        _git(reader, "fetch", "-q", "origin", refspec("origin", "rekal"))
+        _git(reader, "fetch", "-q", "origin", fetch_refspec("origin", "rekal"))
     with timer(f"{prefix}receive"):
-        received = receive(layout, find_repo(reader), ["origin"])
+        received = receive_refs(layout, find_repo(reader), ["origin"])
     assert received.notes == (), received.notes
     with timer(f"{prefix}index"), open_ledger(layout.data, read_only=True) as ledger:
         update_index(ledger, layout.index)
@@ -121,7 +121,7 @@ def _ask(layout: Layout, question: str) -> None:
 def _publish(writer: Path, person: int, records: list[Record]) -> None:
     author = Author(f"Author {person}", f"author{person}@example.com")
     ref = own_ref(author, ids.derive("store", str(person)), "rekal")
-    publish(find_repo(writer), ref, list(encode(records)))
+    publish_segments(find_repo(writer), ref, list(encode_segments(records)))
 
 
 def _session(vocabulary: Vocabulary, person: int, number: int) -> list[Record]:

@@ -26,8 +26,8 @@ from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRa
 from rekal.scrub.rules import Rules
 from rekal.scrub.scrubber import Scrubber
 from rekal.scrub.sessions import scrub_session
-from rekal.wire.limits import Report, Tally
-from rekal.wire.segment import Record, decode, encode
+from rekal.wire.limits import Tally, WireReport
+from rekal.wire.segment import Record, decode_segments, encode_segments
 from rekal.wire.session_parts import SessionPart
 
 FIXTURES = Path(__file__).resolve().parents[2] / "shared" / "fixtures" / "claude"
@@ -80,7 +80,7 @@ def deltas(found: list[Session], size: int = 4) -> list[int]:
             seqs = {call.seq for call in calls}
             edits = tuple(edit for edit in one.edits if edit.tool_call_seq in seqs)
             part = msgspec.structs.replace(one, turns=turns, tool_calls=calls, edits=edits)
-            segments = encode([part, _checkpoint(part)])
+            segments = encode_segments([part, _checkpoint(part)])
             out.append(sum(len(segment.data) for segment in segments))
     return sorted(out)
 
@@ -122,8 +122,8 @@ class Figures(msgspec.Struct, frozen=True):
     lines_packed: int
     sent: dict[str, int]
     arrived: dict[str, int]
-    written: Report
-    read: Report
+    written: WireReport
+    read: WireReport
     seconds: tuple[float, float]  # encode, decode
 
 
@@ -131,9 +131,9 @@ def measure(raw: int, found: list[Session]) -> Figures:
     """Send ``found``, parsed from ``raw`` bytes of transcripts, and receive it."""
     tally = Tally()
     start = time.perf_counter()
-    segments = list(encode(found, tally))
+    segments = list(encode_segments(found, tally))
     written = time.perf_counter()
-    arrived, report = decode(segment.data for segment in segments)
+    arrived, report = decode_segments(segment.data for segment in segments)
     read = time.perf_counter()
     lines = json_lines(arrived)
     return Figures(

@@ -28,8 +28,8 @@ from rekal.scrub import Rules, Scrubber
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.transport import tree
-from rekal.transport.push import Destination, Pushed, Sender, push
-from rekal.transport.refs import OwnRef, own_ref, refspec
+from rekal.transport.push import Destination, Pushed, Sender, push_memory
+from rekal.transport.refs import OwnRef, fetch_refspec, own_ref
 
 WRITERS = 10
 PUSHES = 40
@@ -53,7 +53,7 @@ class Writer:
         self.remote, self.author = remote, Author(f"Writer {number}", f"writer{number}@example.com")
         _git(root.parent, "init", "-q", str(root))
         _git(root, "remote", "add", "origin", str(remote))
-        _git(root, "config", "--add", "remote.origin.fetch", refspec("origin", "rekal"))
+        _git(root, "config", "--add", "remote.origin.fetch", fetch_refspec("origin", "rekal"))
         for name, value in (("user.name", self.author.name), ("user.email", self.author.email), ("gc.auto", "0")):
             _git(root, "config", name, value)
         self.repo: Repo = find_repo(root)
@@ -132,7 +132,7 @@ class Writer:
     def push(self) -> Pushed:
         """Send what is merged, as `rekal push` does. Raises :class:`rekal.errors.GitError` where git refuses."""
         self.pushes += 1
-        return push(self._sender, Destination("origin", str(self.remote)))
+        return push_memory(self._sender, Destination("origin", str(self.remote)))
 
     def fetch(self) -> None:
         """The user's `git fetch`."""
@@ -171,7 +171,7 @@ def payload(remote: Path) -> dict[str, int]:
     """Size of every distinct segment that the refs on a remote hold, by name."""
     repo = find_repo(remote)
     tips = _git(remote, "for-each-ref", "--format=%(objectname)", "refs/rekal").split()
-    found = [tree.readable(repo, tree.listing(repo, tip, None).segments) for tip in tips]
+    found = [tree.find_readable(repo, tree.list_segments(repo, tip, None).segments) for tip in tips]
     return {name: size for segments in found for name, (_, size) in segments.items()}
 
 

@@ -16,7 +16,7 @@ from rekal.store.erase import Erased
 from rekal.store.forget_requests import PastRequest, list_requests
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
-from rekal.transport.push import MARKER, destination
+from rekal.transport.push import MARKER, find_destination
 from rekal.transport.refs import OwnRef
 
 _SECONDS = 30.0
@@ -101,7 +101,7 @@ def _send_new_ref(app: App, unpublished: Unpublished) -> Sent:
 
 def _replace_on(app: App, remote: str, ref: OwnRef) -> str:
     try:
-        destination(sender_of(app), remote)
+        find_destination(sender_of(app), remote)
     except Refused as error:
         return str(error)
     return own_ref.replace_on_remote(app.repo, app.layout.run, ref, remote, _SECONDS)

@@ -10,8 +10,8 @@ from rekal.app.context import App
 from rekal.app.refresh import refresh_index
 from rekal.errors import GitError, Refused
 from rekal.transport import fetch_stamp
-from rekal.transport.receive import Received, receive
-from rekal.transport.refs import refspec
+from rekal.transport.receive import Received, receive_refs
+from rekal.transport.refs import fetch_refspec
 
 _SECONDS = 300.0  # of one fetch: a first one brings everything that a team has
 
@@ -35,17 +35,17 @@ class ImportedMemory(msgspec.Struct, frozen=True):
 
 def import_arrived(app: App, remotes: Collection[str] | None = None) -> Received:
     """Import what fetches brought from all allowed remotes, or from these; the index is the caller's."""
-    now = fetch_stamp.stamp(app.repo.common_dir)
-    received = receive(app.layout, app.repo, app.config.transport.remotes if remotes is None else remotes)
+    now = fetch_stamp.read_stamp(app.repo.common_dir)
+    received = receive_refs(app.layout, app.repo, app.config.transport.remotes if remotes is None else remotes)
     if remotes is None:
-        fetch_stamp.imported(app.layout.run, now)
+        fetch_stamp.note_imported(app.layout.run, now)
     return received
 
 
 def has_arrived(app: App) -> bool:
     """Return True if a fetch may have brought something since the last import."""
-    last = fetch_stamp.stamp(app.repo.common_dir)
-    return bool(app.config.transport.remotes) and fetch_stamp.unread(app.layout.run, last)
+    last = fetch_stamp.read_stamp(app.repo.common_dir)
+    return bool(app.config.transport.remotes) and fetch_stamp.is_unread(app.layout.run, last)
 
 
 def import_fetched(app: App) -> ImportedMemory:
@@ -103,7 +103,7 @@ def _fetch(app: App, remote: str) -> None:
     if app.repo.ask("remote", "get-url", "--push", remote) != settings.remotes[remote]:
         raise Refused("it is not where it was when sharing was turned on", f"`rekal share {remote}` confirms it")
     options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-    spec = refspec(remote, settings.namespace)
+    spec = fetch_refspec(remote, settings.namespace)
     # A repacking that a fetch starts would outlive this command.
     app.repo.run(
         "-c",

@@ -80,18 +80,18 @@ def _read_commits(app: App, span: str) -> Iterator[BlamedCommit]:
 def _read_own_refs(app: App) -> tuple[list[str], int]:
     """Return all text in the segments of this clone's own refs, and how many segments do not open."""
     from rekal.git.objects import read_objects
-    from rekal.transport.refs import prefix
-    from rekal.transport.tree import listing
-    from rekal.wire.segment import decode
+    from rekal.transport.refs import ref_prefix
+    from rekal.transport.tree import list_segments
+    from rekal.wire.segment import decode_segments
 
-    own = prefix(app.config.transport.namespace)
+    own = ref_prefix(app.config.transport.namespace)
     tips = (app.repo.ask("for-each-ref", "--format=%(objectname)", own) or "").split()
-    blobs = {name for tip in tips for name in listing(app.repo, tip, None).segments.values()}
+    blobs = {name for tip in tips for name in list_segments(app.repo, tip, None).segments.values()}
     texts: list[str] = []
     found = read_objects(app.repo, sorted(blobs), "blob")
     unreadable = len(blobs) - len(found)
     for data in found.values():
-        records, report = decode([data])
+        records, report = decode_segments([data])
         unreadable += bool(report.skips)
         texts.extend(text for record in records for text in collect_words(msgspec.to_builtins(record)))
     return texts, unreadable

@@ -54,11 +54,11 @@ def send_memory(app: App, remote: str | None, merged: str | None, *, dry_run: bo
     With ``dry_run`` nothing is sent. Raises UsageError, and Refused for a remote that memory may not go to.
     """
     sender = sender_of(app)
-    to = pushing.destination(sender, remote or _only_remote(app))
+    to = pushing.find_destination(sender, remote or _only_remote(app))
     said = [_find_commit(app, merged)] if merged else []
     if dry_run:
-        return _preview(to.name, pushing.preview(sender, to, said))
-    done = pushing.push(sender, to, said=said)
+        return _preview(to.name, pushing.preview_push(sender, to, said))
+    done = pushing.push_memory(sender, to, said=said)
     return SentMemory(
         done.remote, False, done.sent, done.checkpoints, done.sessions, done.bytes, [], done.held, done.notes
     )
@@ -92,7 +92,7 @@ def send_from_hook(app: App, remote: str, url: str, updates: Sequence[str]) -> s
     Nothing is raised for what is wrong with memory: the user's push goes on whatever happens here.
     """
     try:
-        return pushing.in_hook(sender_of(app), remote, url, updates)
+        return pushing.push_from_hook(sender_of(app), remote, url, updates)
     except RekalError as error:
         return f"memory was not sent ({error.message}); it goes with the next push"
 
@@ -100,4 +100,4 @@ def send_from_hook(app: App, remote: str, url: str, updates: Sequence[str]) -> s
 def read_sent(app: App) -> AuditAnswer:
     """Read the departures that this clone has kept account of."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        return AuditAnswer(list(sent_log.pushes(ledger)))
+        return AuditAnswer(list(sent_log.list_pushes(ledger)))

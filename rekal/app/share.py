@@ -1,4 +1,4 @@
-"""Where this clone's memory may go: kept in ``.rekal/run/config.yml``, which is never committed."""
+"""The remotes that this clone's memory may go to: kept in ``.rekal/run/config.yml``, which is never committed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rekal.transport.push import MARKER, Sender
 
 
 def sender_of(app: App) -> Sender:
-    """What a push needs of this clone."""
+    """Return what a push needs of this clone."""
     share_all = app.config.memory.share == "accepted"
 
     def claims(con: Connection) -> list[Claim]:
@@ -42,15 +42,15 @@ def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> Non
     url = app.repo.ask("remote", "get-url", "--push", remote)
     if url is None:
         raise UsageError(f"there is no remote {remote}", "`git remote -v` lists them")
-    values = _read(app)
+    values = _read_settings(app)
     transport = values.setdefault("transport", {})
     transport["share"] = mode
     transport.setdefault("remotes", {})[remote] = url
     branch = mainline or _default_branch(app, remote)
     if branch:
         transport["mainline"] = branch
-    _write(app, values)
-    spec = refs.refspec(remote, app.config.transport.namespace)
+    _write_settings(app, values)
+    spec = refs.fetch_refspec(remote, app.config.transport.namespace)
     known = app.repo.ask("config", "--get-all", f"remote.{remote}.fetch") or ""
     if spec not in known.splitlines():
         app.repo.run("config", "--add", f"remote.{remote}.fetch", spec)
@@ -70,7 +70,7 @@ def _default_branch(app: App, remote: str) -> str | None:
 
 def stop_sharing(app: App, remote: str | None) -> None:
     """Take a remote, or all, off the list, with the fetch refspec."""
-    values = _read(app)
+    values = _read_settings(app)
     transport = values.get("transport", {})
     remotes: dict[str, str] = transport.get("remotes", {})
     for name in [remote] if remote else list(remotes):
@@ -79,12 +79,12 @@ def stop_sharing(app: App, remote: str | None) -> None:
     if not remotes:
         values.pop("transport", None)
         (app.layout.run / MARKER).unlink(missing_ok=True)
-    _write(app, values)
+    _write_settings(app, values)
 
 
 def remove_refspec(app: App, remote: str) -> None:
     """Undo what :func:`start_sharing` added to git's configuration."""
-    for spec in (refs.refspec(remote, "rekal"), refs.refspec(remote, "heads")):
+    for spec in (refs.fetch_refspec(remote, "rekal"), refs.fetch_refspec(remote, "heads")):
         app.repo.ask("config", "--unset-all", f"remote.{remote}.fetch", f"^{re.escape(spec)}$")
 
 
@@ -98,13 +98,13 @@ def forget_sharing(app: App, *, own: bool) -> None:
         app.repo.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in listed).encode())
 
 
-def _read(app: App) -> dict[str, Any]:
+def _read_settings(app: App) -> dict[str, Any]:
     path = app.layout.run / "config.yml"
     values = config.decode_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
     return values if isinstance(values, dict) else {}
 
 
-def _write(app: App, values: dict[str, Any]) -> None:
+def _write_settings(app: App, values: dict[str, Any]) -> None:
     path = app.layout.run / "config.yml"
     if not values:
         path.unlink(missing_ok=True)

@@ -24,7 +24,9 @@ def start_daemon(app: App) -> None:
 
 def wake_worker(app: App) -> None:
     """Have what a fetch brought imported for the next question: a few stats, and a start once for each fetch."""
-    if app.config.transport.remotes and fetch_stamp.ask_once(app.layout.run, fetch_stamp.stamp(app.repo.common_dir)):
+    if app.config.transport.remotes and fetch_stamp.ask_once(
+        app.layout.run, fetch_stamp.read_stamp(app.repo.common_dir)
+    ):
         start_worker(app)
 
 

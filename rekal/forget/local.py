@@ -121,9 +121,9 @@ def _finish_deletion(place: ForgetPlace) -> Unpublished:
         done = own_ref.unpublish_ref(place.repo, layout.run, ref, gone, stones)
         # The new ref carries the tombstones: the next push must not send them a second time.
         with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger, ledger.transaction():
-            sent = sent_log.sent(ledger).marks
+            sent = sent_log.read_sent(ledger).marks
             marks = [("tombstone", stone.target) for stone in stones]
-            sent_log.mark(ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or "")
+            sent_log.mark_sent(ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or "")
     else:
         own_ref.drop_replaced_tips(place.repo, layout.run, ref)  # cut short after the ref was replaced
     (layout.run / _UNFINISHED).unlink(missing_ok=True)

@@ -134,7 +134,7 @@ class Repo(msgspec.Struct, frozen=True):
     def changes(self, commits: Iterable[Commit]) -> dict[str, tuple[FileChange, ...]]:
         """Paths that commits changed, by commit, renames followed; a merge against its first parent."""
         how = ("-r", "-z", "-M", "--name-status", "--root")
-        return parse_changes(
+        return _parse_changes(
             self.run_raw("diff-tree", "--stdin", *how, stdin=with_first_parents(commits), timeout=60.0)
         )
 
@@ -155,7 +155,7 @@ def with_first_parents(commits: Iterable[Commit]) -> bytes:
     return join_lines(" ".join((commit.sha, *commit.parents[:1])) for commit in commits)
 
 
-def parse_changes(data: bytes) -> dict[str, tuple[FileChange, ...]]:
+def _parse_changes(data: bytes) -> dict[str, tuple[FileChange, ...]]:
     """Read ``diff-tree --stdin -z --name-status``: a commit's name, then its changes.
 
     A change is a letter, then one path, or two for a rename or a copy.

@@ -10,7 +10,7 @@ import msgspec
 from rekal.errors import GitError
 from rekal.git import Repo
 from rekal.store.import_rules import UNVERIFIED
-from rekal.transport.refs import clone_id, slug
+from rekal.transport import refs
 
 TRACKING = "refs/rekal-remote/"
 MAX_REFS = 4_096
@@ -32,7 +32,7 @@ class Ref(msgspec.Struct, frozen=True):
 
     @property
     def origins(self) -> tuple[str, str]:
-        """What its records are stamped with: those of the author it names, and all others."""
+        """Origins that its records are stamped with: those of the author it names, and all others."""
         return self.clone, UNVERIFIED + self.clone
 
 
@@ -43,31 +43,31 @@ class Seen(msgspec.Struct, frozen=True):
     odd: int = 0
 
 
-def arrived(repo: Repo, remotes: Collection[str], own_store: str) -> Seen:
-    """Refs that came from these remotes, this clone's own left out, in order of clone and remote."""
+def list_arrived_refs(repo: Repo, remotes: Collection[str], own_store: str) -> Seen:
+    """List refs that came from these remotes, this clone's own left out, in order of clone and remote."""
     out = repo.run("for-each-ref", "--format=%(refname) %(objectname) %(objecttype)", TRACKING)
-    refs: list[Ref] = []
+    found: list[Ref] = []
     odd = 0
     for line in out.splitlines():
         name, oid, kind = line.rsplit(" ", 2)
         match = _NAME.fullmatch(name.removeprefix(TRACKING))
         if match is None or kind != "commit":
             odd += 1
-        elif match[1] in remotes and match[2].split("/")[1] != clone_id(own_store):
-            refs.append(Ref(name, match[1], match[2], oid))
-    refs.sort(key=lambda ref: (ref.clone, ref.remote))
-    return Seen(tuple(refs[:MAX_REFS]), odd + len(refs[MAX_REFS:]))
+        elif match[1] in remotes and match[2].split("/")[1] != refs.clone_id(own_store):
+            found.append(Ref(name, match[1], match[2], oid))
+    found.sort(key=lambda ref: (ref.clone, ref.remote))
+    return Seen(tuple(found[:MAX_REFS]), odd + len(found[MAX_REFS:]))
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """What a ref says of itself. ``email`` is empty when it does not fit the ref's name, so that nobody is verified."""
+    """Version and author that a ref claims; ``email`` is empty when it does not fit the ref's name."""
 
     version: int
     email: str = ""
 
 
-def owner_of(ref: Ref, format_text: str | None) -> Owner | None:
-    """Whose ref this is, by what it says; None when that is not to be understood."""
+def read_owner(ref: Ref, format_text: str | None) -> Owner | None:
+    """Read who a ref says it belongs to; None when that cannot be understood."""
     lines = (format_text or "").splitlines()
     if not lines or not lines[0].startswith("rekal ") or not lines[0][6:].isdecimal() or len(lines[0]) > 12:
         return None
@@ -76,13 +76,13 @@ def owner_of(ref: Ref, format_text: str | None) -> Owner | None:
     # Layout 1 named the store as well; the ref's name does that.
     store = next((line[6:] for line in lines if line.startswith("store ")), clone)
     author = next(filter(None, map(_AUTHOR.fullmatch, lines)), None)
-    if author is None or (slug(author[2]), clone_id(store)) != (who, clone):
+    if author is None or (refs.email_slug(author[2]), refs.clone_id(store)) != (who, clone):
         return Owner(version)
     return Owner(version, author[2].lower())
 
 
-def signatures(repo: Repo, tips: Collection[str]) -> Mapping[str, str]:
-    """Git's word on the signature of each tip: G good, B bad, U unknown, N none, E could not be checked, and so on."""
+def check_signatures(repo: Repo, tips: Collection[str]) -> Mapping[str, str]:
+    """Return git's letter for the signature of each tip: G good, B bad, U unknown, N none, E not checked ..."""
     if not tips:
         return {}
     try:

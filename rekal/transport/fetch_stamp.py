@@ -1,7 +1,7 @@
-"""Whether a fetch may have brought anything, told by a few stats: cheap enough for every recall.
+"""A stamp of the refs that fetches bring, made of a few stats: cheap enough to compare with every recall.
 
 Loose refs are replaced by renames, which change their directory's time; packed refs and reftables are one file each. A
-pack-refs or a deleted branch looks like news too and costs one look at the refs.
+pack-refs or a deleted branch changes it too and costs one look at the refs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _SEEN, _ASKED = "refs-seen", "refs-asked"
 _MOST = 2_000  # directories looked at
 
 
-def stamp(common_dir: Path) -> str:
-    """What the refs with teammates' work look like now; it changes whenever one of them does."""
+def read_stamp(common_dir: Path) -> str:
+    """Return the stamp of the refs with teammates' work; it changes whenever one of them does."""
     digest = hashlib.blake2b(digest_size=12)
     for path in (common_dir / "packed-refs", common_dir / "reftable" / "tables.list"):
         digest.update(_stat(path))
-    for number, folder in enumerate(_folders(str(common_dir / "refs" / "rekal-remote"))):
-        digest.update(_stat(Path(folder)))
+    for number, folder in enumerate(_ref_folders(str(common_dir / "refs" / "rekal-remote"))):
+        digest.update(_stat(Path(folder)))  # a ref that is written is renamed into place
         if number == _MOST:
             break
     return digest.hexdigest()
@@ -35,7 +35,7 @@ def _stat(path: Path) -> bytes:
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns};".encode()
 
 
-def _folders(path: str) -> Iterator[str]:
+def _ref_folders(path: str) -> Iterator[str]:
     yield path
     try:
         with os.scandir(path) as entries:
@@ -43,24 +43,24 @@ def _folders(path: str) -> Iterator[str]:
     except OSError:
         return
     for one in below:
-        yield from _folders(one)
+        yield from _ref_folders(one)
 
 
-def unread(run: Path, now: str) -> bool:
-    """Whether what is there now was not imported yet."""
+def is_unread(run: Path, now: str) -> bool:
+    """True if the refs of stamp ``now`` were not imported yet."""
     return _read(run / _SEEN) != now
 
 
-def imported(run: Path, now: str) -> None:
-    """Everything that was there at ``now`` is in the ledger."""
-    _write(run / _SEEN, now)
+def note_imported(run: Path, now: str) -> None:
+    """Remember that everything that was there at ``now`` is in the ledger."""
+    _write_stamp(run / _SEEN, now)
 
 
 def ask_once(run: Path, now: str) -> bool:
-    """Whether nobody was asked yet to import what is there now; from then on somebody was."""
-    if not unread(run, now) or _read(run / _ASKED) == now:
+    """True the first time it is asked about the stamp ``now`` while those refs wait to be imported."""
+    if not is_unread(run, now) or _read(run / _ASKED) == now:
         return False
-    _write(run / _ASKED, now)
+    _write_stamp(run / _ASKED, now)
     return True
 
 
@@ -71,7 +71,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _write(path: Path, text: str) -> None:
+def _write_stamp(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}-{os.getpid()}")
     part.write_text(text, encoding="ascii")
     part.replace(path)

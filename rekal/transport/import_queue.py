@@ -25,7 +25,7 @@ _LARGE = 4 << 20
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """What one ref may cost in one receipt. Ten thousand sessions of ten turns take a hundredth of it."""
+    """Most that one ref may cost in one receipt. Ten thousand sessions of ten turns take a hundredth of it."""
 
     bytes: int = 1 << 30
     frames: int = 1 << 18
@@ -72,7 +72,7 @@ class Sink:
         if not pending:
             return
         if any(one.batch.tombstones for one in pending):
-            erase.want_rewrite(self._layout.run)
+            erase.want_rewrite(self._layout.run)  # noted first: a crash must not leave the text in free pages
         with self._writing(large=large) as ledger:
             for one in pending:
                 ref = one.arrival.ref

@@ -14,28 +14,28 @@ from rekal.transport.refs import OwnRef
 _FOLDER = "leases"
 
 
-def note(run: Path, remote: str, tip: str) -> None:
-    """Remember what a remote has, unless an earlier note says so: it has not moved since."""
-    path = _path(run, remote)
+def note_lease(run: Path, remote: str, tip: str) -> None:
+    """Remember the tip that a remote has, unless an earlier note did: the remote has not moved since."""
+    path = _lease_path(run, remote)
     path.parent.mkdir(exist_ok=True)
     if not path.exists():
         path.write_text(tip, encoding="ascii")
 
 
-def done(run: Path, remote: str) -> None:
-    """The remote has the ref as it is now."""
-    _path(run, remote).unlink(missing_ok=True)
+def drop_lease(run: Path, remote: str) -> None:
+    """Forget the note: the remote has the ref as it is now."""
+    _lease_path(run, remote).unlink(missing_ok=True)
 
 
-def options(run: Path, remote: str, ref: OwnRef) -> Sequence[str]:
-    """What ``git push`` needs to be told to replace the ref there; nothing where adding to it will do."""
+def lease_options(run: Path, remote: str, ref: OwnRef) -> Sequence[str]:
+    """Return options for ``git push`` that replace the ref there; none where adding to it will do."""
     try:
-        tip = _path(run, remote).read_text(encoding="ascii").strip()
+        tip = _lease_path(run, remote).read_text(encoding="ascii").strip()
     except FileNotFoundError:
         return ()
     return (f"--force-with-lease={ref.name}:{tip}",)
 
 
-def _path(run: Path, remote: str) -> Path:
+def _lease_path(run: Path, remote: str) -> Path:
     # A remote's name may hold slashes.
     return run / _FOLDER / remote.replace("%", "%25").replace("/", "%2F")

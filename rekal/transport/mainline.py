@@ -15,16 +15,8 @@ from enum import StrEnum
 
 import msgspec
 
-from rekal.git import Repo, join_lines
+from rekal.git import Repo, join_lines, patch_ids
 from rekal.git.objects import find_present_commits
-from rekal.git.patch_ids import (
-    compute_patch_id,
-    compute_patch_ids,
-    find_absorbed,
-    list_patch_ids,
-    read_branch_patch,
-    read_patches,
-)
 from rekal.model import Checkpoint
 
 RULE_VERSION = 2
@@ -34,7 +26,7 @@ _SECONDS = 60.0
 
 
 class Why(StrEnum):
-    """What decided a verdict, as the end of a sentence that begins with the commit."""
+    """Reason of a verdict, as the end of a sentence that begins with the commit."""
 
     REACHED = "is part of the mainline"
     SAME_CHANGE = "is on the mainline as another commit"
@@ -48,19 +40,19 @@ class Why(StrEnum):
 
     @property
     def opens(self) -> bool:
-        """Whether the gate opens for this reason."""
+        """True if the gate opens for this reason."""
         return self not in (Why.UNMERGED, Why.GONE, Why.NO_MAINLINE)
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Whether the checkpoint of one commit may leave, and why."""
+    """Verdict on one commit: may its checkpoint leave, and why."""
 
     git_sha: str
     why: Why
 
     @property
     def shareable(self) -> bool:
-        """Whether it may leave."""
+        """True if it may leave."""
         return self.why.opens
 
     def sentence(self) -> str:
@@ -78,7 +70,7 @@ class Mainline(msgspec.Struct, frozen=True):
 def find_mainline(
     repo: Repo, remote: str, configured: str | None = None, pushed: Mapping[str, str] | None = None
 ) -> Mainline | None:
-    """What the remote's HEAD names, else the ``configured`` branch; None when there is neither.
+    """Return the branch that the remote's HEAD names, else the ``configured`` one; None when there is neither.
 
     ``pushed`` is what this very push writes: the remote's refs and the commits they become. A push of the mainline
     itself counts as done, as long as it only adds to it.
@@ -101,15 +93,15 @@ def _reaches(repo: Repo, tip: str, sha: str) -> bool:
 
 
 def _only_in(repo: Repo, shas: Iterable[str], tip: str) -> set[str]:
-    """Everything that ``shas`` reach and ``tip`` does not."""
+    """Return everything that ``shas`` reach and ``tip`` does not."""
     return set(repo.run("rev-list", "--stdin", stdin=join_lines([*shas, f"^{tip}"]), timeout=_SECONDS).split())
 
 
 def _mainline_patches(repo: Repo, tip: str, outside: Sequence[str]) -> bytes:
-    """What the mainline did since all of ``outside`` left it."""
+    """Return the patches of the mainline since all of ``outside`` left it."""
     base = repo.ask("merge-base", "--octopus", tip, *outside) if outside else None
     since = [f"^{base}"] if base else []
-    return read_patches(
+    return patch_ids.read_patches(
         repo, repo.run("rev-list", "--no-merges", f"-n{_PATCHES}", tip, *since, "--", timeout=_SECONDS).split()
     )
 
@@ -119,7 +111,7 @@ def _local_tips(repo: Repo) -> list[str]:
 
 
 class _Gate:
-    """What one look at the repository found out about some checkpoints."""
+    """Findings of one look at the repository about some checkpoints."""
 
     def __init__(self, repo: Repo, tip: str, checkpoints: Sequence[Checkpoint], said: Sequence[str]) -> None:
         shas = sorted({one.git_sha for one in checkpoints if _SHA.fullmatch(one.git_sha)})
@@ -135,26 +127,26 @@ class _Gate:
         if self.outside or gone:
             # A commit that is gone has no merge base: then the mainline is searched without a lower end.
             patches = _mainline_patches(repo, tip, [] if gone else sorted(self.outside))
-            self._ids = set(list_patch_ids(repo, patches).values())
+            self._ids = set(patch_ids.list_patch_ids(repo, patches).values())
             missing = sorted(self.outside - self._patch_of.keys())
-            self._patch_of |= compute_patch_ids(repo, missing) if missing else {}
+            self._patch_of |= patch_ids.compute_patch_ids(repo, missing) if missing else {}
             self._prove(repo, tip, patches)
 
     def _prove(self, repo: Repo, tip: str, patches: bytes) -> None:
         if not self._ids or not self.outside:
             return
         points = self.outside | (_only_in(repo, tips, tip) & set(tips) if (tips := _local_tips(repo)) else set())
-        wholes = {
-            point: one.patch for point in sorted(points) if (one := read_branch_patch(repo, point, tip)) and one.patch
-        }
-        self._squashed = {point for point, whole in wholes.items() if compute_patch_id(repo, whole) in self._ids}
+        branches = {point: patch_ids.read_branch_patch(repo, point, tip) for point in sorted(points)}
+        wholes = {point: branch.patch for point, branch in branches.items() if branch and branch.patch}
+        ids = {point: patch_ids.compute_patch_id(repo, whole) for point, whole in wholes.items()}
+        self._squashed = {point for point, patch_id in ids.items() if patch_id in self._ids}
         rest = {point: whole for point, whole in wholes.items() if point not in self._squashed}
-        self._resolved = find_absorbed(rest, patches)
+        self._resolved = patch_ids.find_absorbed(rest, patches)
         proven = self._squashed | self._resolved
         self._below = _only_in(repo, proven, tip) if proven else set()
 
     def why(self, sha: str) -> Why:
-        """What decides for ``sha``."""
+        """Return the reason that decides for ``sha``."""
         if sha in self.present and sha not in self.outside:
             return Why.REACHED
         if self._patch_of.get(sha) in self._ids:
@@ -170,7 +162,7 @@ class _Gate:
         return next((why for why, shas in reasons.items() if sha in shas), Why.UNMERGED)
 
 
-def judge(
+def judge_commits(
     repo: Repo,
     mainline: Mainline | None,
     checkpoints: Sequence[Checkpoint],

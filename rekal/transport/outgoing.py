@@ -1,4 +1,4 @@
-"""What may leave: chosen by the merge gate, scanned once more, cut into segments.
+"""Records that may leave: chosen by the merge gate, scanned once more, cut into segments.
 
 A checkpoint leaves once its commit is part of the mainline, and with it the turns that led to it and not one more.
 Every string is scanned again by the scrubber on the way out: what it finds holds the checkpoint back and names the
@@ -22,7 +22,7 @@ from rekal.scrub import Scrubber
 from rekal.store import queries
 from rekal.store.ledger import Ledger
 from rekal.transport import sent_log
-from rekal.transport.mainline import RULE_VERSION, Mainline, Verdict, Why, judge
+from rekal.transport.mainline import RULE_VERSION, Mainline, Verdict, Why, judge_commits
 from rekal.wire.segment import Record
 from rekal.wire.session_parts import SessionPart
 
@@ -49,7 +49,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """What one publish would send. ``marks`` are the rows that say afterwards that it left."""
+    """Records that one publish would send. ``marks`` are the rows that say afterwards that it left."""
 
     records: list[Record]
     marks: list[sent_log.Mark]
@@ -61,11 +61,11 @@ class Outgoing(msgspec.Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to send."""
+        """True if there is nothing to send."""
         return not self.records
 
 
-def plan(
+def plan_outgoing(
     ledger: Ledger,
     repo: Repo,
     mainline: Mainline | None,
@@ -75,10 +75,10 @@ def plan(
     claims: Sequence[Claim] = (),
 ) -> Outgoing:
     """Decide what leaves now; ``said`` are commits that the user says were merged. Writes nothing."""
-    sent = sent_log.sent(ledger)
+    sent = sent_log.read_sent(ledger)
     kinds = ("checkpoint",) if share == "full" else ("checkpoint", "summary")
     waiting = [c for c in _local_checkpoints(ledger) if not any((kind, c.id) in sent.marks for kind in kinds)]
-    verdicts = judge(repo, mainline, waiting, sent_log.known_verdicts(ledger, mainline), said)
+    verdicts = judge_commits(repo, mainline, waiting, sent_log.read_verdicts(ledger, mainline), said)
     open_ = [c for c, verdict in zip(waiting, verdicts, strict=True) if verdict.shareable]
     shut = [
         Held(f"{c.git_sha[:10]} {c.subject or ''}".strip(), str(v.why))
@@ -88,9 +88,9 @@ def plan(
     out = _Outbound(ledger, scrubber, sent, share)
     for checkpoint in reversed(open_):  # oldest first: a reader who gets half has the older half
         out.add(checkpoint)
-    out.add_rewrites(_rewrites(ledger, [c.git_sha for c in open_]))
+    out.add_rewrites(_rewrites_into(ledger, [c.git_sha for c in open_]))
     out.add_tombstones(sent_log.own_tombstones(ledger))
-    anchors = judge(repo, mainline, anchors_of(ledger, claims), sent_log.known_verdicts(ledger, mainline), said)
+    anchors = judge_commits(repo, mainline, anchors_of(ledger, claims), sent_log.read_verdicts(ledger, mainline), said)
     memories = sum(out.add_claim(claim, anchor) for claim, anchor in zip(claims, anchors, strict=True))
     held = [*shut, *out.held]
     return Outgoing(out.records, out.marks, out.checkpoints, sorted(out.session_ids), held, verdicts, memories)
@@ -117,7 +117,7 @@ def _local_checkpoints(ledger: Ledger) -> list[Checkpoint]:
     return queries.read_checkpoints(ledger.con, superseded, [LOCAL])
 
 
-def _rewrites(ledger: Ledger, shas: Sequence[str]) -> list[Rewrite]:
+def _rewrites_into(ledger: Ledger, shas: Sequence[str]) -> list[Rewrite]:
     rows = ledger.con.execute(
         """SELECT old_sha, new_sha, how FROM rewrites
            WHERE new_sha IN (SELECT unnest(?::VARCHAR[])) ORDER BY new_sha, old_sha""",
@@ -141,7 +141,7 @@ class _Outbound:
         self.held: list[Held] = []
 
     def add(self, checkpoint: Checkpoint) -> None:
-        """A checkpoint, and in full mode the turns of its ranges that have not left yet. All of it or nothing."""
+        """Add a checkpoint, and in full mode the turns of its ranges that have not left yet. All of it or nothing."""
         full = self._share == "full"
         if not full:
             checkpoint = msgspec.structs.replace(checkpoint, sessions=())
@@ -177,12 +177,12 @@ class _Outbound:
         self.session_ids.add(session.id)
 
     def add_rewrites(self, rewrites: Iterable[Rewrite]) -> None:
-        """What became what, for commits that leave."""
+        """Add the rewrites that led to commits that leave."""
         for rewrite in rewrites:
             self._once(("rewrite", f"{rewrite.old_sha}:{rewrite.new_sha}"), rewrite)
 
     def add_tombstones(self, stones: Iterable[Tombstone]) -> None:
-        """What was forgotten here: only an id or a hash leaves."""
+        """Add tombstones of this clone: only an id or a hash leaves."""
         for stone in stones:
             self._once(("tombstone", stone.target), stone)
 

@@ -22,10 +22,10 @@ from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 from rekal.transport import leases, sent_log
-from rekal.transport.mainline import Mainline, find_mainline, judge
-from rekal.transport.outgoing import Claim, Held, Outgoing, anchors_of, plan, remember_verdicts
-from rekal.transport.refs import OwnRef, Published, own_ref, publish, tip_of
-from rekal.wire.segment import encode
+from rekal.transport.mainline import Mainline, find_mainline, judge_commits
+from rekal.transport.outgoing import Claim, Held, Outgoing, anchors_of, plan_outgoing, remember_verdicts
+from rekal.transport.refs import OwnRef, Published, own_ref, publish_segments, tip_of
+from rekal.wire.segment import encode_segments
 
 HOOK_SECONDS = 2.0
 PUSH_SECONDS = 120.0
@@ -40,7 +40,7 @@ class Destination(msgspec.Struct, frozen=True):
 
 
 class Pushed(msgspec.Struct, frozen=True):
-    """What one push did. ``left`` says that something stays for another push; ``notes`` are for the user."""
+    """Outcome of one push. ``left`` says that something stays for another push; ``notes`` are for the user."""
 
     remote: str
     ref: str
@@ -65,8 +65,8 @@ class Sender(msgspec.Struct, frozen=True):
     claims: Callable[[Connection], Sequence[Claim]] = lambda con: ()
 
 
-def destination(sender: Sender, remote: str, url: str | None = None) -> Destination:
-    """The remote, if memory may go there: its name was allowed, and it still is where it was then.
+def find_destination(sender: Sender, remote: str, url: str | None = None) -> Destination:
+    """Return the remote, if memory may go there: its name was allowed, and it still is where it was then.
 
     ``url`` is where the user's push goes, when that is known. Raises :class:`Refused`.
     """
@@ -83,15 +83,15 @@ def destination(sender: Sender, remote: str, url: str | None = None) -> Destinat
     return Destination(remote, allowed)
 
 
-def preview(sender: Sender, to: Destination, said: Sequence[str] = ()) -> Outgoing:
-    """What a push to ``to`` would send now, and what it would hold back. Changes nothing."""
+def preview_push(sender: Sender, to: Destination, said: Sequence[str] = ()) -> Outgoing:
+    """Return the records that a push to ``to`` would send now and those it would hold back. Changes nothing."""
     mainline = find_mainline(sender.repo, to.name, sender.settings.mainline)
     with open_ledger(sender.layout.data, read_only=True, wait=30.0) as ledger:
         claims = sender.claims(ledger.con)
-        return plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said, claims)
+        return plan_outgoing(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said, claims)
 
 
-def push(
+def push_memory(
     sender: Sender,
     to: Destination,
     *,
@@ -104,12 +104,15 @@ def push(
     ``pushed`` is what the user's own push writes there; ``said`` are commits that the user says were merged. Raises
     :class:`GitError` when git does not manage it in time; what was published locally then leaves with the next push.
     """
+    # Long because one deadline and one lock hold all steps together.
     until = time.monotonic() + seconds
     with hold_lock(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
         mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
         with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
             claims = sender.claims(ledger.con)
-            outgoing = plan(ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said, claims)
+            outgoing = plan_outgoing(
+                ledger, sender.repo, mainline, sender.settings.share, sender.scrubber, said, claims
+            )
             ref = own_ref(sender.author, ledger.meta("store_id") or "", sender.settings.namespace)
             obstacle = _obstacle(sender, ledger, mainline, to, claims)
         published, size = _publish(sender.repo, ref, outgoing)
@@ -117,11 +120,11 @@ def push(
         failed = None
         try:
             if not obstacle:
-                sent = _send(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
+                sent = _send_ref(sender, ref, to, max(0.1, until - time.monotonic()), always=not pushed)
         except GitError as error:
             failed = error
         tip = published.tip if published else ""
-        _remember(sender, mainline, outgoing, tip, _entry(ref, sent, to, outgoing, size) if sent else None)
+        _note_departure(sender, mainline, outgoing, tip, _entry(ref, sent, to, outgoing, size) if sent else None)
     if failed:
         raise failed
     notes = [note for note in (published.note if published else "", obstacle) if note]
@@ -135,7 +138,7 @@ def push(
 def _obstacle(
     sender: Sender, ledger: Ledger, mainline: Mainline | None, to: Destination, claims: Sequence[Claim]
 ) -> str:
-    """Why the ref may not go to this remote as yet, in words; empty when it may."""
+    """Return the reason why the ref may not go to this remote as yet, in words; empty when it may."""
     if sender.settings.namespace == "heads" and not sender.repo.ask(
         "for-each-ref", "--count=1", "--format=%(refname)", f"refs/remotes/{to.name}/"
     ):
@@ -143,10 +146,10 @@ def _obstacle(
         return f"{to.name} has no branch yet; memory goes there with the next push"
     if len(sender.settings.remotes) > 1:
         # One ref goes to all remotes: what one of them has merged may be news to another.
-        marks = sent_log.sent(ledger).marks
+        marks = sent_log.read_sent(ledger).marks
         told = [claim for claim in claims if any(("event", event.id) in marks for event in claim.events)]
         left = [*sent_log.checkpoints_sent(ledger), *anchors_of(ledger, told)]
-        verdicts = judge(sender.repo, mainline, left)
+        verdicts = judge_commits(sender.repo, mainline, left)
         foreign = sum(not verdict.shareable for verdict in verdicts)
         if foreign:
             return f"{foreign} commits shared elsewhere are not part of {to.name}'s mainline; its memory waits for them"
@@ -154,23 +157,23 @@ def _obstacle(
 
 
 def _lacking(sender: Sender, ref: OwnRef, to: Destination) -> bool:
-    """Whether another remote that memory may go to has not got the ref as it is."""
+    """True if another remote that memory may go to does not have the ref as it is."""
     repo = sender.repo
     others = [Destination(name, url) for name, url in sender.settings.remotes.items() if name != to.name]
     there = [other for other in others if repo.ask("remote", "get-url", "--push", other.name) == other.url]
-    return any(tip_of(repo, _seen(ref, other)) != tip_of(repo, ref.name) for other in there)
+    return any(tip_of(repo, _pushed_ref(ref, other)) != tip_of(repo, ref.name) for other in there)
 
 
 def _publish(repo: Repo, ref: OwnRef, outgoing: Outgoing) -> tuple[Published | None, int]:
     if outgoing.empty:
         return None, 0
-    segments = list(encode(outgoing.records))
-    return publish(repo, ref, segments), sum(len(s.data) for s in segments)
+    segments = list(encode_segments(outgoing.records))
+    return publish_segments(repo, ref, segments), sum(len(s.data) for s in segments)
 
 
-def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> str | None:
+def _send_ref(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> str | None:
     """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns the tip, if it was sent."""
-    run, seen = sender.layout.run, _seen(ref, to)
+    run, seen = sender.layout.run, _pushed_ref(ref, to)
     listed = sender.repo.run("for-each-ref", "--format=%(refname) %(objectname)", ref.name, seen).splitlines()
     tips = dict(line.split(" ") for line in listed)
     tip = tips.get(ref.name)
@@ -182,18 +185,18 @@ def _send(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, alway
         "--recurse-submodules=no",
         "--no-follow-tags",
         "--porcelain",
-        *leases.options(run, to.name, ref),
+        *leases.lease_options(run, to.name, ref),
     )
     arguments = ("push", *options, to.name, f"{ref.name}:{ref.name}")
     quiet = sender.repo.quiet_environment()
     sender.repo.run(*arguments, timeout=seconds, env=quiet)
     # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
     sender.repo.run("update-ref", seen, tip)
-    leases.done(run, to.name)
+    leases.drop_lease(run, to.name)
     return tip
 
 
-def _seen(ref: OwnRef, to: Destination) -> str:
+def _pushed_ref(ref: OwnRef, to: Destination) -> str:
     return f"refs/rekal-pushed/{to.name}/{ref.name.removeprefix('refs/')}"
 
 
@@ -202,10 +205,10 @@ def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int
     return sent_log.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
 
 
-def _remember(
+def _note_departure(
     sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: sent_log.Push | None
 ) -> None:
-    """What left in one transaction: opening the store costs more than everything written here.
+    """Record a departure in one transaction: opening the store costs more than everything written here.
 
     A crash before it repeats the publish, which makes the same bytes and therefore nothing new.
     """
@@ -216,13 +219,13 @@ def _remember(
     ):
         remember_verdicts(ledger, mainline, outgoing.verdicts)
         if tip:
-            sent_log.mark(ledger, outgoing.marks, tip)
+            sent_log.mark_sent(ledger, outgoing.marks, tip)
         if push:
             sent_log.record_push(ledger, push)
 
 
-def parse_pushed(lines: Sequence[str]) -> dict[str, str]:
-    """What git tells a pre-push hook: the remote's refs and the commits they become. Deletions are left out."""
+def read_pushed_refs(lines: Sequence[str]) -> dict[str, str]:
+    """Read the lines of a pre-push hook: the commits that the remote's refs become, by ref, deletions left out."""
     out = {}
     for line in lines:
         parts = line.split()
@@ -231,14 +234,14 @@ def parse_pushed(lines: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def in_hook(sender: Sender, remote: str, url: str, lines: Sequence[str]) -> str:
+def push_from_hook(sender: Sender, remote: str, url: str, lines: Sequence[str]) -> str:
     """The pre-push hook: send what may leave within :data:`HOOK_SECONDS`. Returns a line for stderr, or nothing.
 
     A remote that memory does not go to is the normal case of a second remote, said once in one line.
     """
     try:
-        to = destination(sender, remote, url)
-        done = push(sender, to, pushed=parse_pushed(lines), seconds=HOOK_SECONDS)
+        to = find_destination(sender, remote, url)
+        done = push_memory(sender, to, pushed=read_pushed_refs(lines), seconds=HOOK_SECONDS)
     except Refused as error:
         return str(error)
     except GitError as error:

@@ -23,18 +23,18 @@ from rekal.store.import_batch import Batch, Imported
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
-from rekal.transport import tree
-from rekal.transport.arrivals import BAD, Owner, Ref, arrived, owner_of, signatures
+from rekal.transport import arrivals, tree
+from rekal.transport.arrivals import BAD, Owner, Ref
 from rekal.transport.import_queue import Budget, Pending, Sink
 from rekal.transport.refs import LAYOUT
-from rekal.wire.segment import Reader, Record, segment_name
-from rekal.wire.session_parts import SessionPart, weight
+from rekal.wire.segment import Record, SegmentReader, segment_name
+from rekal.wire.session_parts import SessionPart, part_weight
 
 _WAIT = 60.0
 
 
 class Received(msgspec.Struct, frozen=True):
-    """What a receipt did. ``refs`` had news; ``notes`` say what was left out, a sentence a ref."""
+    """Outcome of a receipt. ``refs`` counts those with something new; ``notes`` say what was left out of a ref."""
 
     refs: int = 0
     imported: Imported = Imported()
@@ -42,47 +42,47 @@ class Received(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the ledger is another one now."""
+        """True if the ledger changed."""
         i = self.imported
         return bool(i.sessions + i.turns + i.calls + i.checkpoints + i.events + i.rewrites + i.tombstones)
 
     def sentence(self) -> str:
-        """What arrived, in words."""
+        """Return the counts in words."""
         i = self.imported
         said = f"{i.sessions} sessions with {i.turns} turns and {i.checkpoints} commits from {self.refs} refs"
         return f"{said}; {i.erased} things taken out that their owners forgot" if i.erased else said
 
 
-def receive(layout: Layout, repo: Repo, remotes: Collection[str], budget: Budget | None = None) -> Received:
+def receive_refs(layout: Layout, repo: Repo, remotes: Collection[str], budget: Budget | None = None) -> Received:
     """Import what fetches from ``remotes`` brought and is not in the ledger yet.
 
     Raises :class:`rekal.errors.StoreError` when the ledger cannot be written; a ref that git cannot read is a note.
     """
     with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
-        own, known = ledger.meta("store_id") or "", _known(ledger)
+        own, known = ledger.meta("store_id") or "", _read_tips(ledger)
     pending = erase.rewrite_wanted(layout.run)
-    seen = arrived(repo, remotes, own)
+    seen = arrivals.list_arrived_refs(repo, remotes, own)
     news = [ref for ref in seen.refs if known.get(ref.name) != ref.tip]
-    words = signatures(repo, {ref.tip for ref in news})
+    words = arrivals.check_signatures(repo, {ref.tip for ref in news})
     sink = Sink(layout, budget or Budget())
-    arrivals: list[_Arrival] = []
+    reading: list[_Arrival] = []
     notes = [f"{seen.odd} refs with names that are none of ours were left out"] if seen.odd else []
     for ref in news:
         # One clone seen through two remotes: what the other remote brought need not be read again.
         before = known.get(ref.name) or next((t for n, t in known.items() if n.endswith(f"/{ref.clone}") and t), None)
         try:
-            arrivals.append(_read(sink, repo, ref, before, words.get(ref.tip, "N")))
+            reading.append(_read_ref(sink, repo, ref, before, words.get(ref.tip, "N")))
             known[ref.name] = ref.tip
         except (GitError, _Refused) as error:
             notes.append(f"{ref.clone} ({ref.remote}): {error.message}")
     sink.flush()
     total = Imported()
-    for arrival in arrivals:
+    for arrival in reading:
         arrival.finish(sink)
         total = total.plus(arrival.imported)
         notes += arrival.notes()
     _clear(layout, erased=pending or bool(total.erased))
-    return Received(len(arrivals), total, tuple(notes))
+    return Received(len(reading), total, tuple(notes))
 
 
 def _clear(layout: Layout, *, erased: bool) -> None:
@@ -94,7 +94,7 @@ def _clear(layout: Layout, *, erased: bool) -> None:
             erase.rewrite_done(layout.run)
 
 
-def _known(ledger: Ledger) -> dict[str, str]:
+def _read_tips(ledger: Ledger) -> dict[str, str]:
     return {str(ref): str(tip) for ref, tip in ledger.con.execute("SELECT ref, tip FROM received").fetchall()}
 
 
@@ -102,13 +102,13 @@ class _Refused(RekalError):
     """Nothing of a ref may be taken."""
 
 
-def _read(sink: Sink, repo: Repo, ref: Ref, before: str | None, signature: str) -> _Arrival:
+def _read_ref(sink: Sink, repo: Repo, ref: Ref, before: str | None, signature: str) -> _Arrival:
     """Read a ref into the sink. Raises :class:`_Refused`, and GitError when git cannot."""
     if signature == BAD:
         sink.set_tip(ref, before or "", signature)
         raise _Refused("its signature is bad, nothing of it was taken")
-    listing = tree.listing(repo, ref.tip, before)
-    owner = owner_of(ref, listing.format)
+    listing = tree.list_segments(repo, ref.tip, before)
+    owner = arrivals.read_owner(ref, listing.format)
     if owner is None:
         raise _Refused("it does not say what it is, nothing of it was taken")
     if owner.version > LAYOUT:
@@ -131,7 +131,7 @@ class _Arrival:
         self._listing = listing
         self._signature = signature
         self._left_out: Counter[str] = Counter()
-        self._reader = Reader(ref.clone)
+        self._reader = SegmentReader(ref.clone)
         self._several = False  # batches: then the tip is noted only once all are in
 
     def read(self, sink: Sink) -> None:
@@ -151,7 +151,7 @@ class _Arrival:
             return
         if self.imported.waiting:
             first, reader, left_out = self.imported, self._reader, Counter(self._left_out)
-            self.imported, self._reader = Imported(), Reader(self.ref.clone)
+            self.imported, self._reader = Imported(), SegmentReader(self.ref.clone)
             self.read(sink)
             sink.flush()
             # What was in the way the first time was in the way again.
@@ -165,14 +165,14 @@ class _Arrival:
         characters = 0
         for data in self._segments(budget.bytes):
             for record in reader.read(data):
-                characters += _weight(record)
+                characters += _record_weight(record)
                 yield record
             if reader.entries > budget.entries or reader.frames > budget.frames or characters > budget.characters:
                 self._left_out["segments past what one ref may cost"] += 1
                 return
 
     def _segments(self, left: int) -> Iterator[bytes]:
-        found = tree.readable(self._repo, self._listing.segments)
+        found = tree.find_readable(self._repo, self._listing.segments)
         self._left_out["segments over the size limit or not there"] = len(self._listing.segments) - len(found)
         names: dict[str, str] = {}
         wanted: dict[str, int] = {}
@@ -198,7 +198,7 @@ class _Arrival:
         return replace(record, origin=self.ref.origins[1])
 
     def notes(self) -> list[str]:
-        """What was left out of it, in one sentence; nothing when nothing was."""
+        """Return a sentence about what was left out of it; none when nothing was."""
         imported = self.imported
         said = Counter({"files that have no place there": self._listing.strange}) + self._left_out
         said.update({str(skip.reason): skip.count for skip in self._reader.report().skips})
@@ -223,12 +223,12 @@ def _sort_in(batch: Batch, record: Record) -> int:
         batch.rewrites.append(record)
     else:
         batch.tombstones.append(record)
-    return _weight(record)
+    return _record_weight(record)
 
 
-def _weight(record: Record) -> int:
+def _record_weight(record: Record) -> int:
     if isinstance(record, SessionPart):
-        return weight(record)
+        return part_weight(record)
     if isinstance(record, Checkpoint):
         return 200 + 80 * len(record.files) + 40 * len(record.sessions)
     return 200 + (len(record.payload) if isinstance(record, MemoryEvent) else 0)

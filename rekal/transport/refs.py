@@ -37,49 +37,49 @@ class OwnRef(msgspec.Struct, frozen=True):
 
 
 class Published(msgspec.Struct, frozen=True):
-    """What a publish made. ``tip`` is the ref's commit now; ``note`` says what the user should know."""
+    """Outcome of a publish. ``tip`` is the ref's commit now; ``note`` is a sentence for the user."""
 
     tip: str
     fresh: bool
     note: str = ""
 
 
-def slug(email: str) -> str:
-    """An e-mail address as one part of a ref's name."""
+def email_slug(email: str) -> str:
+    """Return an e-mail address as one part of a ref's name."""
     return _OTHER.sub("-", email.lower()).strip("-") or "unknown"
 
 
 def clone_id(store_id: str) -> str:
-    """What tells this clone's ref from the same person's other clones."""
+    """Return the part of a ref's name that tells this clone from the same person's others."""
     return store_id[:CLONE_ID_LENGTH]
 
 
-def prefix(namespace: Namespace) -> str:
-    """Where refs with memory live on a remote."""
+def ref_prefix(namespace: Namespace) -> str:
+    """Return the start of the names that refs with memory have on a remote."""
     return "refs/heads/rekal/" if namespace == "heads" else "refs/rekal/"
 
 
 def tracking_prefix(remote: str) -> str:
-    """Where a fetch puts a remote's refs with memory."""
+    """Return the start of the names under which a fetch puts a remote's refs with memory."""
     return f"refs/rekal-remote/{remote}/"
 
 
-def refspec(remote: str, namespace: Namespace) -> str:
-    """The fetch refspec that brings a remote's memory."""
-    return f"+{prefix(namespace)}*:{tracking_prefix(remote)}*"
+def fetch_refspec(remote: str, namespace: Namespace) -> str:
+    """Return the fetch refspec that brings a remote's memory."""
+    return f"+{ref_prefix(namespace)}*:{tracking_prefix(remote)}*"
 
 
 def own_ref(author: Author, store_id: str, namespace: Namespace) -> OwnRef:
-    """This clone's ref."""
-    return OwnRef(f"{prefix(namespace)}{slug(author.email)}/{clone_id(store_id)}", author, store_id)
+    """Return this clone's ref."""
+    return OwnRef(f"{ref_prefix(namespace)}{email_slug(author.email)}/{clone_id(store_id)}", author, store_id)
 
 
 def tip_of(repo: Repo, ref: str) -> str | None:
-    """The commit that a ref names; None when there is no such ref."""
+    """Return the commit that a ref names; None when there is no such ref."""
     return repo.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
 
 
-def publish(repo: Repo, ref: OwnRef, segments: Sequence[Segment], *, root: bool = False) -> Published:
+def publish_segments(repo: Repo, ref: OwnRef, segments: Sequence[Segment], *, root: bool = False) -> Published:
     """Add segments to this clone's ref in one commit, whose tree holds them and nothing else.
 
     What the ref holds is what all its commits hold, so a push costs the same however many went before. With ``root``
@@ -87,25 +87,25 @@ def publish(repo: Repo, ref: OwnRef, segments: Sequence[Segment], *, root: bool 
     Raises :class:`rekal.errors.GitError`.
     """
     tip = tip_of(repo, ref.name)
-    tree = _tree(repo, segments)
+    tree = _write_tree(repo, segments)
     if tip and not root and repo.run("rev-parse", f"{tip}^{{tree}}").strip() == tree:
         return Published(tip, fresh=False)
     parents = ["-p", tip] if tip and not root else []
-    commit, note = _commit(repo, ref.author, tree, parents)
+    commit, note = _write_commit(repo, ref.author, tree, parents)
     repo.run("update-ref", ref.name, commit, tip or "0" * len(commit))
     return Published(commit, fresh=True, note=note)
 
 
-def _tree(repo: Repo, segments: Sequence[Segment]) -> str:
-    rows = [f"100644 blob {_blob(repo, segment.data)}\t{segment.file_name}\n" for segment in segments]
+def _write_tree(repo: Repo, segments: Sequence[Segment]) -> str:
+    rows = [f"100644 blob {_write_blob(repo, segment.data)}\t{segment.file_name}\n" for segment in segments]
     return repo.run("mktree", stdin="".join(rows).encode()).strip()
 
 
-def _blob(repo: Repo, data: bytes) -> str:
+def _write_blob(repo: Repo, data: bytes) -> str:
     return repo.run("hash-object", "-w", "--stdin", stdin=data).strip()
 
 
-def _commit(repo: Repo, author: Author, tree: str, parents: Sequence[str]) -> tuple[str, str]:
+def _write_commit(repo: Repo, author: Author, tree: str, parents: Sequence[str]) -> tuple[str, str]:
     """A commit, signed when the user signs commits and that works without asking."""
     arguments = ["commit-tree", tree, *parents, "-m", SUBJECT]
     said = {"NAME": author.name or "unknown", "EMAIL": author.email}

@@ -1,4 +1,4 @@
-"""What already left this clone, as the ledger remembers it."""
+"""The ledger's account of everything that left this clone."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Sent(msgspec.Struct):
         return mark
 
 
-def sent(ledger: Ledger) -> Sent:
-    """Everything sent so far."""
+def read_sent(ledger: Ledger) -> Sent:
+    """Return the marks of everything sent so far."""
     marks: set[Mark] = {(str(k), str(i)) for k, i in ledger.con.execute("SELECT kind, id FROM shipped").fetchall()}
     turns: defaultdict[str, set[int]] = defaultdict(set)
     for kind, name in marks:
@@ -56,13 +56,13 @@ def sent(ledger: Ledger) -> Sent:
     return Sent(marks, dict(turns))
 
 
-def mark(ledger: Ledger, marks: Iterable[Mark], segment: str) -> None:
-    """Remember what left, with the first segment it left in. Inside a transaction."""
+def mark_sent(ledger: Ledger, marks: Iterable[Mark], segment: str) -> None:
+    """Remember marks of things that left, with the first segment they left in. Inside a transaction."""
     insert_rows(ledger.con, "shipped", [(kind, name, segment) for kind, name in marks])
 
 
-def known_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
-    """Verdicts of the merge gate kept for this very tip."""
+def read_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
+    """Return verdicts of the merge gate kept for this very tip, by commit."""
     if mainline is None:
         return {}
     rows = ledger.con.execute(
@@ -73,29 +73,29 @@ def known_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
 
 
 def checkpoints_sent(ledger: Ledger) -> list[Checkpoint]:
-    """The checkpoints that left, to whichever remote."""
+    """Return the checkpoints that left, to whichever remote."""
     return queries.read_checkpoints(
         ledger.con, "id IN (SELECT id FROM shipped WHERE kind IN ('checkpoint', 'summary'))", []
     )
 
 
 def own_tombstones(ledger: Ledger) -> list[Tombstone]:
-    """What was forgotten in this clone."""
+    """Return the tombstones made in this clone, oldest first."""
     rows = ledger.con.execute(
         "SELECT target, reason, actor, recorded_at FROM tombstones WHERE origin = ? ORDER BY recorded_at, target",
         [LOCAL],
     ).fetchall()
-    return [Tombstone(target, reason, actor, _known(at)) for target, reason, actor, at in rows]
+    return [Tombstone(target, reason, actor, _required_time(at)) for target, reason, actor, at in rows]
 
 
-def _known(at: datetime) -> datetime:
+def _required_time(at: datetime) -> datetime:
     when = with_zone(at)
     assert when is not None
     return when
 
 
 class Push(msgspec.Struct, frozen=True):
-    """One departure: what ``audit`` lists. ``bytes`` counts the segments added."""
+    """One departure, as ``audit`` lists it. ``bytes`` counts the segments added."""
 
     ref: str
     tip: str
@@ -122,10 +122,10 @@ def record_push(ledger: Ledger, push: Push) -> None:
     insert_rows(ledger.con, "pushes", [row])
 
 
-def pushes(ledger: Ledger) -> Sequence[Push]:
-    """All departures, newest first."""
+def list_pushes(ledger: Ledger) -> Sequence[Push]:
+    """Return all departures, newest first."""
     rows = ledger.con.execute(
         """SELECT ref, tip, remote, url, pushed_at, checkpoints, sessions, bytes FROM pushes
            ORDER BY pushed_at DESC, remote"""
     ).fetchall()
-    return [make_record(Push, (*row[:4], _known(row[4]), *row[5:])) for row in rows]
+    return [make_record(Push, (*row[:4], _required_time(row[4]), *row[5:])) for row in rows]

@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What a tip holds that its predecessor did not: segments by name with the object that should be it.
+    """Additions of a tip to its predecessor: segments by name with the object that should be it.
 
     ``format`` is version and author of the ref, None when they are not to be read. ``strange`` counts names and trees
     that have no place here. ``cut`` says that a shallow fetch left older commits behind.
@@ -50,21 +50,21 @@ class Listing(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def listing(repo: Repo, tip: str, before: str | None) -> Listing:
-    """What ``tip`` adds to ``before``; everything when there is no ``before`` or git has it no more."""
-    commits = _commits(repo, tip, before)
+def list_segments(repo: Repo, tip: str, before: str | None) -> Listing:
+    """List what ``tip`` adds to ``before``; everything when there is no ``before`` or git has it no more."""
+    commits = _list_commits(repo, tip, before)
     trees = list(dict.fromkeys(islice(commits.values(), MAX_COMMITS)))
     roots = _trees(repo, trees, MAX_FOLDER)
     entries = dict.fromkeys(entry for root in roots.values() for entry in root)
     old = dict.fromkeys(entry.oid for entry in entries if entry.name == _OLD and entry.mode == _TREE)
-    found = _segments(entry for entry in entries if entry.name != FORMAT.encode() and entry.oid not in old)
+    found = _sort_entries(entry for entry in entries if entry.name != FORMAT.encode() and entry.oid not in old)
     older = _old_segments(repo, list(old))
     strange = found.strange + older.strange + len(trees) - len(roots) + (len(commits) > MAX_COMMITS)
     cut = not _cut_short(repo).isdisjoint(commits)
-    return Listing(_said_by(repo, tip), older.found | found.found, strange, cut)
+    return Listing(_read_format(repo, tip), older.found | found.found, strange, cut)
 
 
-def _commits(repo: Repo, tip: str, before: str | None) -> dict[str, str]:
+def _list_commits(repo: Repo, tip: str, before: str | None) -> dict[str, str]:
     """The commits that ``tip`` reaches and ``before`` does not, newest first, and the tree of each."""
     known = before and has_object(repo, f"{before}^{{commit}}")
     since = [f"^{before}"] if known else []
@@ -81,8 +81,8 @@ def _cut_short(repo: Repo) -> set[str]:
         return set()
 
 
-def _said_by(repo: Repo, tip: str) -> str | None:
-    """What a commit's subject and author say, or in layout 1 its FORMAT."""
+def _read_format(repo: Repo, tip: str) -> str | None:
+    """Return subject and author of a commit as the text of a FORMAT file; in layout 1 that file."""
     blob = repo.ask("rev-parse", "--verify", "--quiet", f"{tip}:{FORMAT}")
     if blob:
         return _format(repo, blob)
@@ -103,7 +103,7 @@ class _Found(msgspec.Struct, frozen=True):
     strange: int
 
 
-def _segments(entries: Iterable[Entry]) -> _Found:
+def _sort_entries(entries: Iterable[Entry]) -> _Found:
     found: dict[str, str] = {}
     strange = 0
     for entry in entries:
@@ -116,18 +116,18 @@ def _segments(entries: Iterable[Entry]) -> _Found:
 
 
 def _old_segments(repo: Repo, oids: Sequence[str]) -> _Found:
-    """What lies in trees of layout 1: folders named by the two digits that all names in them begin with."""
+    """Find segments in trees of layout 1: folders named by the two digits that all names in them begin with."""
     tops = _trees(repo, oids, MAX_TOP) if oids else {}
     entries = dict.fromkeys(entry for top in tops.values() for entry in top)
     wanted = (entry for entry in entries if entry.mode == _TREE and _OLD_FOLDER.fullmatch(entry.name))
     folders = dict.fromkeys(entry.oid for entry in wanted)
     trees = _trees(repo, list(folders), MAX_FOLDER)
-    inside = _segments(dict.fromkeys(entry for tree in trees.values() for entry in tree))
+    inside = _sort_entries(dict.fromkeys(entry for tree in trees.values() for entry in tree))
     odd = sum(entry.oid not in folders for entry in entries)
     return _Found(inside.found, inside.strange + odd + len(oids) - len(tops) + len(folders) - len(trees))
 
 
-def _tree(data: bytes, oid_bytes: int) -> Iterator[Entry]:
+def _read_tree(data: bytes, oid_bytes: int) -> Iterator[Entry]:
     at = 0
     while at < len(data):
         space, end = data.find(b" ", at), data.find(b"\0", at)
@@ -145,11 +145,11 @@ def _trees(repo: Repo, oids: Sequence[str], limit: int) -> dict[str, list[Entry]
         if kind == "tree" and size <= min(limit, left):
             good[oid] = size
             left -= size
-    return {oid: list(_tree(data, len(oid) // 2)) for oid, data in read_measured_objects(repo, good)}
+    return {oid: list(_read_tree(data, len(oid) // 2)) for oid, data in read_measured_objects(repo, good)}
 
 
-def readable(repo: Repo, segments: Mapping[str, str]) -> dict[str, tuple[str, int]]:
-    """Object and size of those of these segments that are blobs within the size limit, by name."""
+def find_readable(repo: Repo, segments: Mapping[str, str]) -> dict[str, tuple[str, int]]:
+    """Return object and size in bytes, by name, of those segments that are blobs within the size limit."""
     known = measure_objects(repo, list(segments.values()))
     return {
         name: (oid, known[oid][1])

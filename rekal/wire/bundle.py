@@ -6,27 +6,30 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from rekal.wire.limits import MAX_BUNDLED, Reason, Tally
+from rekal.wire.limits import MAX_BUNDLED, SkipReason, Tally
 
 _INNER = msgspec.msgpack.Decoder(list[tuple[int, bytes]])
 _ARRAY = 0x90  # of MessagePack, with up to 15 entries; the number is in the lower bits
 
 
-def join(payloads: Mapping[int, bytes]) -> bytes:
-    """One payload of all, by kind."""
+def join_payloads(payloads: Mapping[int, bytes]) -> bytes:
+    """Return one payload that holds all of ``payloads``, which are by kind."""
     return msgspec.msgpack.encode(list(payloads.items()))
 
 
-def split(payload: bytes, kinds: Container[int], tally: Tally) -> list[tuple[int, bytes]]:
-    """The reverse of :func:`join`: kind and payload of each whose kind is among ``kinds``. Others are counted."""
+def split_payloads(payload: bytes, kinds: Container[int], tally: Tally) -> list[tuple[int, bytes]]:
+    """Return kind and payload of each whose kind is among ``kinds``, as :func:`join_payloads` took them.
+
+    Others are counted in ``tally``.
+    """
     if not payload or not _ARRAY < payload[0] <= _ARRAY + MAX_BUNDLED:
-        tally.skip(Reason.BOMB)
+        tally.skip(SkipReason.BOMB)
         return []
-    try:
+    try:  # a stranger's bytes: any error of the decoder is damage
         inner = _INNER.decode(payload)
     except (msgspec.DecodeError, RecursionError):
-        tally.skip(Reason.DAMAGED)
+        tally.skip(SkipReason.DAMAGED)
         return []
     known = [(kind, data) for kind, data in inner if kind in kinds]
-    tally.skip(Reason.UNKNOWN_FRAME, len(inner) - len(known))
+    tally.skip(SkipReason.UNKNOWN_FRAME, len(inner) - len(known))
     return known

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
-from rekal.wire.limits import MAX_COLUMNS, MAX_ITEMS, MAX_NAME, MAX_SEQ, Damaged, Reason, Tally
-from rekal.wire.strings import clean, clip, is_id, pack_id, pack_key, unpack_ids, unpack_key
+from rekal.wire import strings
+from rekal.wire.limits import MAX_COLUMNS, MAX_ITEMS, MAX_NAME, MAX_SEQ, Damaged, SkipReason, Tally
 
 Value = TypeVar("Value")
 
@@ -50,14 +50,14 @@ def to_time(micros: int | None) -> datetime | None:
     try:
         return _EPOCH + timedelta(microseconds=micros)
     except OverflowError as error:
-        raise Damaged(Reason.DAMAGED, "a time outside the calendar") from error
+        raise Damaged(SkipReason.DAMAGED, "a time outside the calendar") from error
 
 
-def present(values: Sequence[Value | None]) -> list[Value]:
+def require_all(values: Sequence[Value | None]) -> list[Value]:
     """``values`` where none may be missing. Raises :class:`Damaged` when one is."""
     out = [value for value in values if value is not None]
     if len(out) != len(values):
-        raise Damaged(Reason.DAMAGED, "a value is missing")
+        raise Damaged(SkipReason.DAMAGED, "a value is missing")
     return out
 
 
@@ -94,11 +94,13 @@ class ColumnWriter:
     def names(self, values: Iterable[str | None]) -> None:
         """Strings that repeat: 0 for None, else one more than the place in the table."""
         table = self._table
-        self.ints([0 if value is None else table.setdefault(clip(value), len(table)) + 1 for value in values])
+        self.ints(
+            [0 if value is None else table.setdefault(strings.clip_name(value), len(table)) + 1 for value in values]
+        )
 
     def texts(self, values: Iterable[str | None]) -> None:
         """Two columns: all texts in one run, and the length of each plus one, 0 for None."""
-        cleaned = [None if value is None else clean(value) for value in values]
+        cleaned = [None if value is None else strings.clean_text(value) for value in values]
         self._columns.append("".join(text for text in cleaned if text))
         self.ints([0 if text is None else len(text) + 1 for text in cleaned])
 
@@ -107,10 +109,10 @@ class ColumnWriter:
         known = list(values)
         if len(known) > MAX_ITEMS:
             raise ValueError(f"{len(known)} entries in one column")
-        if all(map(is_id, known)):
-            self.blob(b"".join(pack_id(key) for key in known if key))
+        if all(map(strings.is_id, known)):
+            self.blob(b"".join(strings.pack_id(key) for key in known if key))
         else:
-            self._columns.append([pack_key(key) for key in known])
+            self._columns.append([strings.pack_key(key) for key in known])
 
     def blob(self, data: bytes) -> None:
         """Bytes as they are."""
@@ -145,10 +147,10 @@ def _array_length(raw: bytes) -> int:
         return first & 15
     if first in (0xDC, 0xDD):
         return int.from_bytes(raw[1 : 3 if first == 0xDC else 5], "big")
-    raise Damaged(Reason.DAMAGED, "a column that is not an array")
+    raise Damaged(SkipReason.DAMAGED, "a column that is not an array")
 
 
-def _cut(text: str, lengths: Iterable[int | None]) -> list[str | None]:
+def _cut_text(text: str, lengths: Iterable[int | None]) -> list[str | None]:
     out: list[str | None] = []
     at = 0
     for length in lengths:
@@ -158,7 +160,7 @@ def _cut(text: str, lengths: Iterable[int | None]) -> list[str | None]:
             out.append(text[at : at + length])
             at += length
     if at != len(text):
-        raise Damaged(Reason.DAMAGED, "lengths that do not add up to their text")
+        raise Damaged(SkipReason.DAMAGED, "lengths that do not add up to their text")
     return out
 
 
@@ -168,17 +170,17 @@ class ColumnReader:
     def __init__(self, payload: bytes, tally: Tally) -> None:
         self.tally = tally
         if _array_length(payload) > MAX_COLUMNS:
-            raise Damaged(Reason.BOMB, "too many columns")
+            raise Damaged(SkipReason.BOMB, "too many columns")
         self._raws = _decode(_RAWS, payload)
         self._next = 0
         self.count = _decode(_COUNT, self._take())
         if not 0 <= self.count <= MAX_ITEMS:
-            raise Damaged(Reason.BOMB, "too many records")
+            raise Damaged(SkipReason.BOMB, "too many records")
         self._table = self._names()
 
     def _take(self) -> bytes:
         if self._next >= len(self._raws):
-            raise Damaged(Reason.DAMAGED, "a column is missing")
+            raise Damaged(SkipReason.DAMAGED, "a column is missing")
         self._next += 1
         return memoryview(self._raws[self._next - 1]).tobytes()
 
@@ -187,33 +189,33 @@ class ColumnReader:
         raw = self._take()
         length = _array_length(raw)
         if length > MAX_ITEMS:
-            raise Damaged(Reason.BOMB, "too many entries in a column")
+            raise Damaged(SkipReason.BOMB, "too many entries in a column")
         if count is not None and length != count:
-            raise Damaged(Reason.DAMAGED, f"{length} entries instead of {count}")
+            raise Damaged(SkipReason.DAMAGED, f"{length} entries instead of {count}")
         self.tally.entries += length
         return raw
 
     def _names(self) -> list[str]:
-        text = clean(_decode(_TEXT, self._take()))
+        text = strings.clean_text(_decode(_TEXT, self._take()))
         lengths = _decode(_INTS, self._list(None))
         if lengths and min(lengths) < 0:
-            raise Damaged(Reason.DAMAGED, "a negative length")
-        names = [name for name in _cut(text, lengths) if name is not None]
-        self.tally.skip(Reason.LONG_NAME, sum(len(name) > MAX_NAME for name in names))
-        return [clip(name) for name in names]
+            raise Damaged(SkipReason.DAMAGED, "a negative length")
+        names = [name for name in _cut_text(text, lengths) if name is not None]
+        self.tally.skip(SkipReason.LONG_NAME, sum(len(name) > MAX_NAME for name in names))
+        return [strings.clip_name(name) for name in names]
 
     def ints(self, count: int, low: int = 0, high: int = MAX_SEQ) -> list[int]:
         """A column of ``count`` numbers from ``low`` to ``high``."""
         values = _decode(_INTS, self._list(count))
         if values and (min(values) < low or max(values) > high):
-            raise Damaged(Reason.DAMAGED, f"a number outside {low} to {high}")
+            raise Damaged(SkipReason.DAMAGED, f"a number outside {low} to {high}")
         return values
 
     def maybe_ints(self, count: int, low: int = 0, high: int = MAX_SEQ) -> list[int | None]:
         """A column of ``count`` numbers from ``low`` to ``high`` or None."""
         values = _decode(_MAYBE_INTS, self._list(count))
         if any(value is not None and not low <= value <= high for value in values):
-            raise Damaged(Reason.DAMAGED, f"a number outside {low} to {high}")
+            raise Damaged(SkipReason.DAMAGED, f"a number outside {low} to {high}")
         return values
 
     def steps(self, count: int) -> list[int]:
@@ -222,7 +224,7 @@ class ColumnReader:
         for step in self.ints(count, -_WIDEST, _WIDEST):
             value = expected + step
             if not -1 <= value <= MAX_SEQ:
-                raise Damaged(Reason.DAMAGED, f"place {value} in a session")
+                raise Damaged(SkipReason.DAMAGED, f"place {value} in a session")
             out.append(value)
             expected = value + 1
         return out
@@ -230,7 +232,7 @@ class ColumnReader:
     def choices(self, count: int, allowed: Sequence[Value]) -> list[Value | None]:
         """Values of a closed set; None, counted, for one that a later version added."""
         places = self.ints(count)
-        self.tally.skip(Reason.UNKNOWN_VALUE, sum(place >= len(allowed) for place in places))
+        self.tally.skip(SkipReason.UNKNOWN_VALUE, sum(place >= len(allowed) for place in places))
         return [allowed[place] if place < len(allowed) else None for place in places]
 
     def names(self, count: int) -> list[str | None]:
@@ -240,20 +242,20 @@ class ColumnReader:
 
     def texts(self, count: int) -> list[str | None]:
         """Texts, or None."""
-        text = clean(_decode(_TEXT, self._take()))
-        return _cut(text, [length - 1 if length else None for length in self.ints(count)])
+        text = strings.clean_text(_decode(_TEXT, self._take()))
+        return _cut_text(text, [length - 1 if length else None for length in self.ints(count)])
 
     def keys(self, count: int) -> list[str | None]:
         """Ids and hashes, or None."""
         if self._next < len(self._raws) and memoryview(self._raws[self._next])[0] in _BLOBS:
-            return list(unpack_ids(self.blob(16 * count)))
-        return [unpack_key(key) for key in _decode(_KEYS, self._list(count))]
+            return list(strings.unpack_ids(self.blob(16 * count)))
+        return [strings.unpack_key(key) for key in _decode(_KEYS, self._list(count))]
 
     def blob(self, size: int) -> bytes:
         """Exactly ``size`` bytes."""
         data = _decode(_BLOB, self._take())
         if len(data) != size:
-            raise Damaged(Reason.DAMAGED, f"{len(data)} bytes instead of {size}")
+            raise Damaged(SkipReason.DAMAGED, f"{len(data)} bytes instead of {size}")
         self.tally.entries += size // _BYTES_AN_ENTRY
         return data
 
@@ -261,7 +263,7 @@ class ColumnReader:
         """Times in microseconds since 1970, the reverse of :meth:`ColumnWriter.micros`."""
         unit, *steps = self.maybe_ints(count + 1, -_WIDEST, _WIDEST)
         if unit not in _UNITS:
-            raise Damaged(Reason.DAMAGED, "an unknown unit of time")
+            raise Damaged(SkipReason.DAMAGED, "an unknown unit of time")
         out: list[int | None] = []
         last = 0
         for step, base in zip(steps, bases, strict=True):
@@ -276,11 +278,11 @@ class ColumnReader:
 
     def close(self) -> None:
         """Count the columns that this version does not know."""
-        self.tally.skip(Reason.UNKNOWN_FIELD, len(self._raws) - self._next)
+        self.tally.skip(SkipReason.UNKNOWN_FIELD, len(self._raws) - self._next)
 
 
 def _decode(decoder: msgspec.msgpack.Decoder[Value], raw: bytes) -> Value:
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise Damaged(Reason.DAMAGED, "a column that does not decode") from error
+        raise Damaged(SkipReason.DAMAGED, "a column that does not decode") from error

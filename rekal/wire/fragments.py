@@ -6,7 +6,7 @@ import hashlib
 
 from rekal.wire import limits
 from rekal.wire.columns import ColumnReader, ColumnWriter
-from rekal.wire.limits import Damaged, Reason
+from rekal.wire.limits import Damaged, SkipReason
 
 
 def _digest(payload: bytes) -> bytes:
@@ -21,8 +21,8 @@ def _pack_fragment(kind: int, digest: bytes, index: int, count: int, piece: byte
     return out.payload()
 
 
-def cut(kind: int, payload: bytes) -> list[bytes]:
-    """The payloads of the frames that carry ``payload`` of a frame of type ``kind``; none when it is too large."""
+def cut_payload(kind: int, payload: bytes) -> list[bytes]:
+    """Return the payloads of the frames that carry ``payload`` of type ``kind``; none when it is too large."""
     starts = range(0, len(payload), limits.FRAGMENT)
     if len(starts) > limits.MAX_FRAGMENTS:
         return []
@@ -43,7 +43,7 @@ class Pieces:
 
     @property
     def waiting(self) -> int:
-        """How many pieces are held."""
+        """Number of pieces that are held."""
         return sum(map(len, self._held.values()))
 
     def add(self, columns: ColumnReader) -> tuple[int, bytes] | None:
@@ -52,9 +52,9 @@ class Pieces:
         digest, piece = columns.blob(16), columns.blob(size)
         columns.close()
         if not 0 <= index < count <= limits.MAX_FRAGMENTS or kind not in self._kinds:
-            raise Damaged(Reason.DAMAGED, "a piece of nothing")
+            raise Damaged(SkipReason.DAMAGED, "a piece of nothing")
         if self._bytes + size > limits.MAX_HELD:
-            raise Damaged(Reason.BOMB, "too many unfinished pieces")
+            raise Damaged(SkipReason.BOMB, "too many unfinished pieces")
         pieces = self._held.setdefault((kind, digest, count), {})
         self._bytes += size - len(pieces.get(index, b""))
         pieces[index] = piece
@@ -64,5 +64,5 @@ class Pieces:
         payload = b"".join(pieces[i] for i in range(count))
         self._bytes -= len(payload)
         if _digest(payload) != digest:
-            raise Damaged(Reason.DAMAGED, "pieces that do not fit together")
+            raise Damaged(SkipReason.DAMAGED, "pieces that do not fit together")
         return kind, payload

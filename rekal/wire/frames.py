@@ -18,7 +18,7 @@ import zstandard
 
 from rekal.errors import RekalError
 from rekal.wire import limits
-from rekal.wire.limits import Damaged, Reason, Tally
+from rekal.wire.limits import Damaged, SkipReason, Tally
 
 MAGIC = b"RKL"
 FORMAT = 2
@@ -43,8 +43,8 @@ _SEARCHED = 4 * limits.MAX_SEGMENT  # bytes hashed in one segment while looking 
 
 
 @cache
-def dictionary() -> zstandard.ZstdCompressionDict:
-    """The dictionary of these formats. It belongs to the format byte: other bytes would be another format."""
+def load_dictionary() -> zstandard.ZstdCompressionDict:
+    """Return the dictionary of these formats. It belongs to the format byte: other bytes would be another format."""
     data = Path(__file__).with_name(DICTIONARY).read_bytes()
     if hashlib.blake2b(data, digest_size=16).hexdigest() != DICTIONARY_HASH:
         raise RekalError("the compression dictionary of this installation is damaged", "install rekal again")
@@ -64,7 +64,7 @@ class Packer:
     def __init__(self) -> None:
         self._plain = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False, write_dict_id=False)
         self._primed = zstandard.ZstdCompressor(
-            level=LEVEL, write_content_size=False, write_dict_id=False, dict_data=dictionary()
+            level=LEVEL, write_content_size=False, write_dict_id=False, dict_data=load_dictionary()
         )
 
     def pack(self, kind: int, payload: bytes) -> Packed:
@@ -74,11 +74,11 @@ class Packer:
         body = (self._primed if primed else self._plain).compress(payload)
         if len(body) >= len(payload) or len(payload) > _most_plain(len(body)):
             body, flags = payload, STORED
-        head = varint(kind) + bytes((flags,)) + varint(len(body)) + varint(len(payload))
+        head = pack_varint(kind) + bytes((flags,)) + pack_varint(len(body)) + pack_varint(len(payload))
         return Packed(head + _checksum(head, body) + body, len(payload))
 
 
-def varint(value: int) -> bytes:
+def pack_varint(value: int) -> bytes:
     """Unsigned LEB128, shortest form."""
     out = bytearray()
     while value > 127:
@@ -124,7 +124,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
             if byte == 0 and shift:
                 break
             return value, at
-    raise Damaged(Reason.DAMAGED, "a number that is not in its shortest form")
+    raise Damaged(SkipReason.DAMAGED, "a number that is not in its shortest form")
 
 
 def _read_header(data: bytes, at: int) -> _Header:
@@ -137,7 +137,7 @@ def _read_header(data: bytes, at: int) -> _Header:
     if start > len(data):
         raise _Cut
     if plain > _most_plain(packed) or packed > limits.MAX_SEGMENT:
-        raise Damaged(Reason.BOMB, "lengths over the limits")
+        raise Damaged(SkipReason.BOMB, "lengths over the limits")
     return _Header(kind, flags, plain, data[first:at], data[at:start], start, start + packed)
 
 
@@ -147,7 +147,7 @@ def _intact(data: bytes, header: _Header) -> bool:
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """What one intact frame holds."""
+    """Kind and uncompressed payload of an intact frame."""
 
     kind: int
     payload: bytes
@@ -193,22 +193,22 @@ class _Search:
 
 
 def _next_header(data: bytes, at: int, search: _Search, tally: Tally) -> _Header | None:
-    reason = Reason.DAMAGED
+    reason = SkipReason.DAMAGED
     resume = at + 1
     try:
         header = _read_header(data, at)
         if _intact(data, header):
             return header
         if header.end > len(data):
-            reason = Reason.CUT
+            reason = SkipReason.CUT
         elif _starts_frame(data, header.end):
             resume = header.end
     except _Cut:
-        reason = Reason.CUT
+        reason = SkipReason.CUT
     except Damaged as error:
         reason = error.reason
     found = _read_header(data, resume) if resume > at + 1 else search.after(resume)
-    tally.skip(Reason.DAMAGED if found and reason is Reason.CUT else reason)
+    tally.skip(SkipReason.DAMAGED if found and reason is SkipReason.CUT else reason)
     return found
 
 
@@ -227,24 +227,24 @@ def _decompress(zstd: zstandard.ZstdDecompressor, body: bytes, header: _Header) 
             # The frame's own idea of its size would be allocated as it stands.
             claimed = zstandard.get_frame_parameters(body).content_size
             if claimed not in (zstandard.CONTENTSIZE_UNKNOWN, header.plain):
-                raise Damaged(Reason.BOMB, "two sizes for one payload")
+                raise Damaged(SkipReason.BOMB, "two sizes for one payload")
             plain = zstd.decompress(body, max_output_size=header.plain, allow_extra_data=False)
         except zstandard.ZstdError as error:
-            raise Damaged(Reason.DAMAGED, "a payload that does not decompress") from error
+            raise Damaged(SkipReason.DAMAGED, "a payload that does not decompress") from error
     if len(plain) != header.plain:
-        raise Damaged(Reason.DAMAGED, "a payload of another size")
+        raise Damaged(SkipReason.DAMAGED, "a payload of another size")
     return plain
 
 
 def _is_segment(data: bytes, tally: Tally) -> bool:
     if len(data) > limits.MAX_SEGMENT:
-        tally.skip(Reason.TOO_LARGE)
+        tally.skip(SkipReason.TOO_LARGE)
     elif data[: len(HEADER)] in _HEADERS:
         return True
     elif any(header.startswith(data) for header in _HEADERS):
-        tally.skip(Reason.CUT)
+        tally.skip(SkipReason.CUT)
     else:
-        tally.skip(Reason.TOO_NEW if data.startswith(MAGIC) else Reason.FOREIGN)
+        tally.skip(SkipReason.TOO_NEW if data.startswith(MAGIC) else SkipReason.FOREIGN)
     return False
 
 
@@ -263,7 +263,7 @@ def _headers(data: bytes, tally: Tally) -> Iterator[_Header]:
             break
         yield header
     if at < len(data):
-        tally.skip(Reason.BOMB)
+        tally.skip(SkipReason.BOMB)
 
 
 def read_frames(data: bytes, kinds: range, tally: Tally) -> Iterator[Frame]:
@@ -272,11 +272,11 @@ def read_frames(data: bytes, kinds: range, tally: Tally) -> Iterator[Frame]:
         return
     tally.segments += 1
     plain = zstandard.ZstdDecompressor(max_window_size=limits.MAX_PLAIN)
-    primed = zstandard.ZstdDecompressor(dict_data=dictionary(), max_window_size=limits.MAX_PLAIN)
+    primed = zstandard.ZstdDecompressor(dict_data=load_dictionary(), max_window_size=limits.MAX_PLAIN)
     for header in _headers(data, tally):
         tally.frames += 1
         if header.kind not in kinds or header.flags not in (0, STORED, WITH_DICTIONARY):
-            tally.skip(Reason.UNKNOWN_FRAME)
+            tally.skip(SkipReason.UNKNOWN_FRAME)
             continue
         try:
             zstd = primed if header.flags == WITH_DICTIONARY else plain

@@ -1,4 +1,4 @@
-"""What a segment may hold at most, and the account of what was left out.
+"""The most that a segment may hold, and the account of what was left out.
 
 Every limit is checked before the memory it stands for is allocated. The writer obeys the same limits, so nothing a
 writer made is refused by a reader.
@@ -30,7 +30,7 @@ FRAGMENT = 2 << 20  # bytes of such a piece
 MAX_HELD = 64 << 20  # bytes of pieces a reader keeps while it waits for the others
 
 
-class Reason(StrEnum):
+class SkipReason(StrEnum):
     """Why something was left out, as a plural noun phrase that follows a number."""
 
     FOREIGN = "files that are not segments"
@@ -51,24 +51,24 @@ class Reason(StrEnum):
 class Skip(msgspec.Struct, frozen=True):
     """One reason and how often it held."""
 
-    reason: Reason
+    reason: SkipReason
     count: int
 
 
-class Report(msgspec.Struct, frozen=True):
-    """What was read or written and what was left out."""
+class WireReport(msgspec.Struct, frozen=True):
+    """Counts of what was read or written and of what was left out."""
 
     segments: int = 0
     frames: int = 0
     records: int = 0
     skips: tuple[Skip, ...] = ()
 
-    def count(self, reason: Reason) -> int:
-        """How often ``reason`` held."""
+    def count(self, reason: SkipReason) -> int:
+        """Return how often ``reason`` held."""
         return sum(skip.count for skip in self.skips if skip.reason is reason)
 
     def sentence(self) -> str:
-        """The report in one sentence without a full stop."""
+        """Return the report in one sentence without a full stop."""
         head = f"{self.records} records in {self.segments} segments"
         left_out = ", ".join(f"{skip.count} {skip.reason}" for skip in self.skips)
         return f"{head}; left out: {left_out}" if left_out else head
@@ -82,22 +82,22 @@ class Tally:
         self.frames = 0
         self.records = 0
         self.entries = 0  # of all columns read
-        self._skips: Counter[Reason] = Counter()
+        self._skips: Counter[SkipReason] = Counter()
 
-    def skip(self, reason: Reason, count: int = 1) -> None:
+    def skip(self, reason: SkipReason, count: int = 1) -> None:
         """Note that ``count`` things were left out for ``reason``."""
         if count:
             self._skips[reason] += count
 
-    def report(self) -> Report:
-        """What was counted so far, reasons in the order of :class:`Reason`."""
-        skips = tuple(Skip(reason, self._skips[reason]) for reason in Reason if self._skips[reason])
-        return Report(self.segments, self.frames, self.records, skips)
+    def report(self) -> WireReport:
+        """Return the counts so far, reasons in the order of :class:`SkipReason`."""
+        skips = tuple(Skip(reason, self._skips[reason]) for reason in SkipReason if self._skips[reason])
+        return WireReport(self.segments, self.frames, self.records, skips)
 
 
 class Damaged(ValueError):
     """A frame cannot be used; ``reason`` says which way."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: SkipReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason

@@ -18,9 +18,9 @@ from rekal.model import (
     SessionRange,
     Tombstone,
 )
-from rekal.wire.columns import ColumnReader, ColumnWriter, present
-from rekal.wire.limits import MAX_SEQ, Damaged, Reason
-from rekal.wire.session_parts import spans
+from rekal.wire.columns import ColumnReader, ColumnWriter, require_all
+from rekal.wire.limits import MAX_SEQ, Damaged, SkipReason
+from rekal.wire.session_parts import list_spans
 
 _How = Literal["amend", "rebase", "squash", "patch-id"]
 _ACTORS: tuple[Actor, ...] = get_args(Actor)
@@ -60,8 +60,8 @@ def unpack_heads(columns: ColumnReader, origin: str) -> list[Session]:
     """The reverse of :func:`pack_heads`; every head is stamped with ``origin``. Raises :class:`Damaged`."""
     count = columns.count
     session_ids = columns.keys(count)
-    agents, natives = present(columns.names(count)), present(columns.keys(count))
-    names, emails = present(columns.names(count)), present(columns.names(count))
+    agents, natives = require_all(columns.names(count)), require_all(columns.keys(count))
+    names, emails = require_all(columns.names(count)), require_all(columns.names(count))
     parents, forks = columns.keys(count), columns.keys(count)
     actors, types = columns.choices(count, _ACTORS), columns.names(count)
     descriptions, depths = columns.texts(count), columns.maybe_ints(count)
@@ -120,7 +120,7 @@ def pack_checkpoints(checkpoints: Sequence[Checkpoint]) -> bytes:
 
 
 def _unpack_files(columns: ColumnReader, count: int) -> list[FileChange | None]:
-    paths = present(columns.names(count))
+    paths = require_all(columns.names(count))
     changes = columns.choices(count, _CHANGES)
     old_paths = columns.names(count)
     rows = zip(paths, changes, old_paths, strict=True)
@@ -128,12 +128,12 @@ def _unpack_files(columns: ColumnReader, count: int) -> list[FileChange | None]:
 
 
 def _unpack_ranges(columns: ColumnReader, count: int) -> list[SessionRange | None]:
-    session_ids = present(columns.keys(count))
+    session_ids = require_all(columns.keys(count))
     firsts = columns.ints(count, -1)
     lengths = columns.ints(count, -MAX_SEQ)
     lasts = [first + length for first, length in zip(firsts, lengths, strict=True)]
     if any(not -1 <= last <= MAX_SEQ for last in lasts):
-        raise Damaged(Reason.DAMAGED, "a range outside any session")
+        raise Damaged(SkipReason.DAMAGED, "a range outside any session")
     rows = zip(session_ids, firsts, lasts, columns.choices(count, _EVIDENCE), strict=True)
     return [evidence and SessionRange(id_, first, last, evidence) for id_, first, last, evidence in rows]
 
@@ -141,15 +141,15 @@ def _unpack_ranges(columns: ColumnReader, count: int) -> list[SessionRange | Non
 def unpack_checkpoints(columns: ColumnReader, origin: str) -> list[Checkpoint]:
     """The reverse of :func:`pack_checkpoints`; each is stamped with ``origin``. Raises :class:`Damaged`."""
     count = columns.count
-    checkpoint_ids, shas = columns.keys(count), present(columns.keys(count))
-    emails = present(columns.names(count))
+    checkpoint_ids, shas = columns.keys(count), require_all(columns.keys(count))
+    emails = require_all(columns.names(count))
     trees, patches, parents = columns.keys(count), columns.keys(count), columns.keys(count)
     branches, subjects = columns.names(count), columns.texts(count)
     times = columns.times(count)
     n_files, n_ranges = columns.ints(count), columns.ints(count)
     files = _unpack_files(columns, sum(n_files))
     ranges = _unpack_ranges(columns, sum(n_ranges))
-    rows = enumerate(zip(spans(n_files), spans(n_ranges), strict=True))
+    rows = enumerate(zip(list_spans(n_files), list_spans(n_ranges), strict=True))
     return [
         Checkpoint(
             id=_given(checkpoint_ids[i], ids.checkpoint_id(shas[i], emails[i])),
@@ -187,10 +187,10 @@ def pack_events(events: Sequence[MemoryEvent]) -> bytes:
 def unpack_events(columns: ColumnReader, origin: str) -> list[MemoryEvent]:
     """The reverse of :func:`pack_events`; each is stamped with ``origin``. Raises :class:`Damaged`."""
     count = columns.count
-    event_ids, memory_ids = present(columns.keys(count)), present(columns.keys(count))
-    kinds, actors, types = (present(columns.names(count)) for _ in range(3))
-    occurred, learnt = present(columns.times(count)), present(columns.times(count))
-    sources, payloads = columns.texts(count), present(columns.texts(count))
+    event_ids, memory_ids = require_all(columns.keys(count)), require_all(columns.keys(count))
+    kinds, actors, types = (require_all(columns.names(count)) for _ in range(3))
+    occurred, learnt = require_all(columns.times(count)), require_all(columns.times(count))
+    sources, payloads = columns.texts(count), require_all(columns.texts(count))
     times = zip(occurred, learnt, strict=True)
     rows = zip(event_ids, memory_ids, kinds, payloads, actors, types, times, sources, strict=True)
     return [
@@ -211,7 +211,7 @@ def pack_rewrites(rewrites: Sequence[Rewrite]) -> bytes:
 def unpack_rewrites(columns: ColumnReader) -> list[Rewrite]:
     """The reverse of :func:`pack_rewrites`. Raises :class:`Damaged`."""
     count = columns.count
-    old, new = present(columns.keys(count)), present(columns.keys(count))
+    old, new = require_all(columns.keys(count)), require_all(columns.keys(count))
     rows = zip(old, new, columns.choices(count, _HOW), strict=True)
     return [Rewrite(old_sha, new_sha, how) for old_sha, new_sha, how in rows if how is not None]
 
@@ -229,7 +229,7 @@ def pack_tombstones(tombstones: Sequence[Tombstone]) -> bytes:
 def unpack_tombstones(columns: ColumnReader, origin: str) -> list[Tombstone]:
     """The reverse of :func:`pack_tombstones`; each is stamped with ``origin``. Raises :class:`Damaged`."""
     count = columns.count
-    targets, actors = present(columns.keys(count)), present(columns.names(count))
-    times, reasons = present(columns.times(count)), present(columns.texts(count))
+    targets, actors = require_all(columns.keys(count)), require_all(columns.names(count))
+    times, reasons = require_all(columns.times(count)), require_all(columns.texts(count))
     rows = zip(targets, reasons, actors, times, strict=True)
     return [Tombstone(*row, origin) for row in rows]

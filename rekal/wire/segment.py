@@ -1,8 +1,8 @@
 """The wire codec: records to immutable segments and back.
 
-:func:`encode` yields segments of at most 4 MiB, the same bytes for the same records. :class:`Reader` takes any bytes a
-stranger can push and yields the records that are there; what it left out and why is in its report. The bytes are
-described in ``docs/wire-format.md``.
+:func:`encode_segments` yields segments of at most 4 MiB, the same bytes for the same records. :class:`SegmentReader`
+takes any bytes a stranger can push and yields the records that are there; what it left out and why is in its report.
+The bytes are described in ``docs/wire-format.md``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import cast
 import msgspec
 
 from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, Tombstone
-from rekal.wire import bundle, limits, records
+from rekal.wire import bundle, limits, records, session_parts
 from rekal.wire.columns import ColumnReader
-from rekal.wire.fragments import Pieces, cut
+from rekal.wire.fragments import Pieces, cut_payload
 from rekal.wire.frames import HEADER, Packed, Packer, read_frames
-from rekal.wire.limits import Damaged, Reason, Report, Tally
-from rekal.wire.session_parts import SessionPart, halve, pack_parts, unpack_parts, weight
+from rekal.wire.limits import Damaged, SkipReason, Tally, WireReport
+from rekal.wire.session_parts import SessionPart
 from rekal.wire.unsafe_paths import without_unsafe_paths
 
 Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
@@ -42,12 +42,12 @@ class Segment(msgspec.Struct, frozen=True):
 
     @property
     def file_name(self) -> str:
-        """What it is called in a ref's tree."""
+        """Name of the file in a ref's tree."""
         return self.name[:NAME_LENGTH] + SUFFIX
 
 
 def segment_name(data: bytes) -> str:
-    """The name of a segment with these bytes."""
+    """Return the name of a segment with these bytes, 40 hexadecimal characters."""
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
@@ -68,7 +68,7 @@ def _kinds_of(record: Record) -> Iterator[tuple[int, Record]]:
 
 def _pack(kind: int, items: Sequence[Record]) -> bytes:
     if kind == TURNS:
-        return pack_parts(cast(Sequence[SessionPart], items))
+        return session_parts.pack_parts(cast(Sequence[SessionPart], items))
     if kind == HEAD:
         return records.pack_heads(cast(Sequence[Session], items))
     if kind == CHECKPOINT:
@@ -82,10 +82,10 @@ def _pack(kind: int, items: Sequence[Record]) -> bytes:
 
 def _bundle(groups: Mapping[int, Sequence[Record]], most: int) -> bytes | None:
     """One payload for the records of several kinds, None where that is not worth it or not possible."""
-    if len(groups) < 2 or sum(_weight(record) for group in groups.values() for record in group) > most:
+    if len(groups) < 2 or sum(_payload_weight(record) for group in groups.values() for record in group) > most:
         return None
     try:
-        return bundle.join({kind: _pack(kind, group) for kind, group in groups.items()})
+        return bundle.join_payloads({kind: _pack(kind, group) for kind, group in groups.items()})
     except (ValueError, OverflowError):
         return None
 
@@ -102,16 +102,16 @@ class _Builder:
         self._entries = 0
 
     def _fragments(self, kind: int, payload: bytes) -> Iterator[Packed]:
-        pieces = cut(kind, payload)
+        pieces = cut_payload(kind, payload)
         if not pieces:
-            self._tally.skip(Reason.UNWRITABLE)
+            self._tally.skip(SkipReason.UNWRITABLE)
         for piece in pieces:
             yield self._packer.pack(FRAGMENT, piece)
 
     def _pack(self, kind: int, items: Sequence[Record]) -> Iterator[tuple[Packed, int]]:
         # Halving until it fits also leaves a record that cannot be written on its own, so that only it is lost.
         parts = _halve(items)
-        if parts and sum(map(_weight, items)) > _GROUP:
+        if parts and sum(map(_payload_weight, items)) > _GROUP:
             payload = None
         else:
             try:
@@ -121,16 +121,16 @@ class _Builder:
         if payload is not None and len(payload) <= limits.MAX_PLAIN:
             packed = self._packer.pack(kind, payload)
             if len(packed.data) + len(HEADER) <= limits.MAX_SEGMENT:
-                yield packed, sum(map(_entries, items))
+                yield packed, sum(map(_count_entries, items))
                 return
         if parts:
             for half in parts:
                 yield from self._pack(kind, half)
         elif payload is not None:
             for packed in self._fragments(kind, payload):
-                yield packed, sum(map(_entries, items))
+                yield packed, sum(map(_count_entries, items))
         else:
-            self._tally.skip(Reason.UNWRITABLE)
+            self._tally.skip(SkipReason.UNWRITABLE)
 
     def add(self, kind: int, items: Sequence[Record]) -> Iterator[Segment]:
         """Take records of one kind; yield the segments that became full."""
@@ -141,7 +141,7 @@ class _Builder:
         """Take the last records of all kinds, in one frame where they have at most about ``most`` characters."""
         together = _bundle(groups, most)
         if together is not None:
-            yield from self._put(self._packer.pack(BUNDLE, together), sum(map(_entries, chain(*groups.values()))))
+            yield from self._put(self._packer.pack(BUNDLE, together), sum(map(_count_entries, chain(*groups.values()))))
             return
         for kind, group in groups.items():
             yield from self.add(kind, group)
@@ -169,16 +169,16 @@ class _Builder:
             yield Segment(segment_name(data), data)
 
 
-def _weight(record: Record) -> int:
+def _payload_weight(record: Record) -> int:
     if isinstance(record, SessionPart):
-        return weight(record)
+        return session_parts.part_weight(record)
     if isinstance(record, Checkpoint):
         return 200 + 80 * len(record.files) + 40 * len(record.sessions)
     return 200 + len(record.payload) if isinstance(record, MemoryEvent) else 300
 
 
-def _entries(record: Record) -> int:
-    """How many entries a record brings to its columns at most, the table of names included."""
+def _count_entries(record: Record) -> int:
+    """Return the most entries that a record brings to its columns, the table of names included."""
     if isinstance(record, SessionPart):
         hashes = sum(len(edit.line_hashes) for edit in record.edits)
         return 8 + 8 * len(record.turns) + 12 * len(record.tool_calls) + 6 * len(record.edits) + hashes
@@ -193,12 +193,14 @@ def _halve(items: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]]
         return items[:middle], items[middle:]
     (only,) = items
     if isinstance(only, SessionPart):
-        parts = halve(only)
+        parts = session_parts.halve_part(only)
         return parts and ([parts[0]], [parts[1]])
     return None
 
 
-def encode(items: Iterable[Record], tally: Tally | None = None, *, together: int = _TOGETHER) -> Iterator[Segment]:
+def encode_segments(
+    items: Iterable[Record], tally: Tally | None = None, *, together: int = _TOGETHER
+) -> Iterator[Segment]:
     """Yield the segments that hold ``items``: the same bytes for the same records in the same order.
 
     Up to about ``together`` characters go into one frame, whatever their kinds: more would be lost with it. A session
@@ -213,7 +215,7 @@ def encode(items: Iterable[Record], tally: Tally | None = None, *, together: int
         tally.records += 1
         for kind, record in _kinds_of(item):
             groups[kind].append(without_unsafe_paths(record, tally))
-            weights[kind] += _weight(record)
+            weights[kind] += _payload_weight(record)
             if weights[kind] >= _GROUP or len(groups[kind]) == limits.MAX_ITEMS:
                 yield from builder.add(kind, groups[kind])
                 groups[kind], weights[kind] = [], 0
@@ -221,7 +223,7 @@ def encode(items: Iterable[Record], tally: Tally | None = None, *, together: int
     yield from builder.finish()
 
 
-class Reader:
+class SegmentReader:
     """Reads segments. Every record is stamped with ``origin``, the ref it came by."""
 
     def __init__(self, origin: str = LOCAL) -> None:
@@ -241,7 +243,7 @@ class Reader:
 
     def _unpack_all(self, kind: int, payload: bytes) -> Iterator[Record]:
         """The records of a frame; a payload in it that cannot be used costs itself."""
-        payloads = bundle.split(payload, _WHOLE, self._tally) if kind == BUNDLE else [(kind, payload)]
+        payloads = bundle.split_payloads(payload, _WHOLE, self._tally) if kind == BUNDLE else [(kind, payload)]
         for inner, data in payloads:
             try:
                 yield from self._unpack(inner, data)
@@ -259,7 +261,7 @@ class Reader:
 
     def _unpack_kind(self, kind: int, columns: ColumnReader) -> Sequence[Record]:
         if kind == TURNS:
-            return unpack_parts(columns)
+            return session_parts.unpack_parts(columns)
         if kind == HEAD:
             return records.unpack_heads(columns, self._origin)
         if kind == CHECKPOINT:
@@ -275,23 +277,23 @@ class Reader:
         most = self._tally.entries + limits.MAX_ENTRIES
         for frame in read_frames(data, _KINDS, self._tally):
             if self._tally.entries > most:
-                self._tally.skip(Reason.BOMB)
+                self._tally.skip(SkipReason.BOMB)
                 return
             for record in self._unpack_all(frame.kind, frame.payload):
                 self._tally.records += 1
                 yield record
 
-    def report(self) -> Report:
-        """What was read so far and what was left out."""
+    def report(self) -> WireReport:
+        """Return the account of all that was read so far and of all that was left out."""
         report = self._tally.report()
         if self._pieces.waiting:
-            waiting = limits.Skip(Reason.INCOMPLETE, self._pieces.waiting)
+            waiting = limits.Skip(SkipReason.INCOMPLETE, self._pieces.waiting)
             report = msgspec.structs.replace(report, skips=(*report.skips, waiting))
         return report
 
 
-def decode(segments: Iterable[bytes], origin: str = LOCAL) -> tuple[list[Record], Report]:
-    """All records of several segments, and the report."""
-    reader = Reader(origin)
+def decode_segments(segments: Iterable[bytes], origin: str = LOCAL) -> tuple[list[Record], WireReport]:
+    """Return all records of several segments, and the report."""
+    reader = SegmentReader(origin)
     found = [record for data in segments for record in reader.read(data)]
     return found, reader.report()

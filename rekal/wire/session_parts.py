@@ -9,7 +9,7 @@ from typing import get_args
 import msgspec
 
 from rekal.model import Edit, Outcome, Role, ToolCall, Turn
-from rekal.wire.columns import ColumnReader, ColumnWriter, present, to_micros, to_time
+from rekal.wire.columns import ColumnReader, ColumnWriter, require_all, to_micros, to_time
 from rekal.wire.limits import MAX_ITEMS
 
 HASH_BYTES = 5  # of the 8 that a line hash has; see wire_hash
@@ -33,19 +33,19 @@ class _Sizes(msgspec.Struct, frozen=True):
     edits: list[int]
 
 
-def spans(lengths: Sequence[int]) -> list[slice]:
-    """Where each of the runs of these lengths lies in the whole."""
+def list_spans(lengths: Sequence[int]) -> list[slice]:
+    """Return the place of each of the runs of these lengths in the whole."""
     ends = list(accumulate(lengths))
     return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
 
 
 def wire_hash(line_hash: int) -> int:
-    """What is left of a line hash after travelling: its upper 40 bits, the lower 23 zero."""
+    """Return a line hash as it is after travelling: its upper 40 bits, the lower 23 zero."""
     return line_hash >> _DROPPED_BITS << _DROPPED_BITS
 
 
-def weight(part: SessionPart) -> int:
-    """About how many characters ``part`` takes in a payload."""
+def part_weight(part: SessionPart) -> int:
+    """Estimate the characters that ``part`` takes in a payload."""
     calls = sum(60 + len(call.command or "") + len(call.excerpt or "") for call in part.tool_calls)
     edits = sum(20 + HASH_BYTES * len(edit.line_hashes) for edit in part.edits)
     return 40 + sum(40 + len(turn.content) for turn in part.turns) + calls + edits
@@ -73,8 +73,8 @@ def _middle(part: SessionPart) -> tuple[int, int, int] | None:
     return turn, call, edit
 
 
-def halve(part: SessionPart) -> tuple[SessionPart, SessionPart] | None:
-    """``part`` as two smaller ones, None when it is a single turn, call or edit."""
+def halve_part(part: SessionPart) -> tuple[SessionPart, SessionPart] | None:
+    """Return ``part`` as two smaller ones, None when it is a single turn, call or edit."""
     middle = _middle(part)
     if middle is None:
         return None
@@ -127,7 +127,7 @@ def _pack_edits(out: ColumnWriter, parts: Sequence[SessionPart]) -> None:
 
 
 def pack_parts(parts: Sequence[SessionPart]) -> bytes:
-    """The payload of a turns frame. Raises ValueError for what the format cannot say."""
+    """Return the payload of a turns frame. Raises ValueError for what the format cannot say."""
     turns = [turn for part in parts for turn in part.turns]
     calls = [call for part in parts for call in part.tool_calls]
     out = ColumnWriter(len(parts))
@@ -155,7 +155,7 @@ def _unpack_turns(columns: ColumnReader, uids: list[str]) -> _Turns:
     roles = columns.choices(count, _ROLES)
     models = columns.names(count)
     micros = columns.micros(count, [None] * count)
-    contents = present(columns.texts(count))
+    contents = require_all(columns.texts(count))
     rows = zip(seqs, uids, roles, contents, micros, models, strict=True)
     turns = [
         None if role is None else Turn(seq, uid, role, content, to_time(when), model)
@@ -168,11 +168,11 @@ def _unpack_calls(columns: ColumnReader, uids: list[str], sizes: _Sizes, turns: 
     count = len(uids)
     seqs = columns.steps(count)
     turn_seqs = columns.steps(count)
-    tools = present(columns.names(count))
+    tools = require_all(columns.names(count))
     paths = columns.names(count)
     outcomes = columns.choices(count, _OUTCOMES)
     bases: list[int | None] = []
-    for of_turns, of_calls in zip(spans(sizes.turns), spans(sizes.calls), strict=True):
+    for of_turns, of_calls in zip(list_spans(sizes.turns), list_spans(sizes.calls), strict=True):
         times = dict(zip(turns.seqs[of_turns], turns.micros[of_turns], strict=True))
         bases += _call_bases(turn_seqs[of_calls], times)
     micros = columns.micros(count, bases)
@@ -200,7 +200,7 @@ def _unpack_edits(columns: ColumnReader, sizes: _Sizes, calls: list[ToolCall]) -
     lengths = columns.ints(count, 0, MAX_ITEMS)
     blob = columns.blob(HASH_BYTES * sum(lengths))
     out: list[Edit | None] = []
-    for of_calls, of_edits in zip(spans(sizes.calls), spans(sizes.edits), strict=True):
+    for of_calls, of_edits in zip(list_spans(sizes.calls), list_spans(sizes.edits), strict=True):
         called = {call.seq: call.path for call in calls[of_calls]}
         for i in range(of_edits.start, of_edits.stop):
             path = paths[i] if paths[i] is not None else called.get(call_seqs[i])
@@ -208,21 +208,21 @@ def _unpack_edits(columns: ColumnReader, sizes: _Sizes, calls: list[ToolCall]) -
     hashes = _hashes(blob)
     return [
         edit and msgspec.structs.replace(edit, line_hashes=tuple(hashes[span]))
-        for edit, span in zip(out, spans(lengths), strict=True)
+        for edit, span in zip(out, list_spans(lengths), strict=True)
     ]
 
 
 def unpack_parts(columns: ColumnReader) -> list[SessionPart]:
     """The reverse of :func:`pack_parts`. Raises :class:`Damaged`."""
     count = columns.count
-    session_ids = present(columns.keys(count))
+    session_ids = require_all(columns.keys(count))
     sizes = _Sizes(columns.ints(count), columns.ints(count), columns.ints(count))
-    turn_uids = present(columns.keys(sum(sizes.turns)))
-    call_uids = present(columns.keys(sum(sizes.calls)))
+    turn_uids = require_all(columns.keys(sum(sizes.turns)))
+    call_uids = require_all(columns.keys(sum(sizes.calls)))
     turns = _unpack_turns(columns, turn_uids)
     calls = _unpack_calls(columns, call_uids, sizes, turns)
     edits = _unpack_edits(columns, sizes, calls)
-    rows = zip(session_ids, *map(spans, (sizes.turns, sizes.calls, sizes.edits)), strict=True)
+    rows = zip(session_ids, *map(list_spans, (sizes.turns, sizes.calls, sizes.edits)), strict=True)
     return [
         SessionPart(
             session_id,

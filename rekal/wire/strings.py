@@ -6,7 +6,7 @@ import re
 import uuid
 
 from rekal import ids
-from rekal.wire.limits import MAX_NAME, Damaged, Reason
+from rekal.wire.limits import MAX_NAME, Damaged, SkipReason
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -20,20 +20,20 @@ _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _TEXT_TAG, _ID_TAG, _UUID_TAG, _HEX_TAG = b"\x00", b"\x01", b"\x02", b"\x03"
 
 
-def clean(text: str) -> str:
-    """``text`` with lone surrogates and NUL replaced by U+FFFD; its length stays the same."""
+def clean_text(text: str) -> str:
+    """Return ``text`` with lone surrogates and NUL replaced by U+FFFD; its length stays the same."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def clip(name: str) -> str:
-    """``name`` cleaned and cut to ``MAX_NAME`` characters."""
-    return clean(name[:MAX_NAME])
+def clip_name(name: str) -> str:
+    """Return ``name`` cleaned and cut to ``MAX_NAME`` characters."""
+    return clean_text(name[:MAX_NAME])
 
 
 def safe_path(path: str) -> bool:
-    """Whether ``path`` stays below the directory it is joined to, on any system, and prints as one line."""
+    """True if ``path`` stays below the directory it is joined to, on any system, and prints as one line."""
     if not path or len(path) > MAX_NAME or _CONTROL.search(path) or _SURROGATE.search(path):
         return False
     if path[0] in "/\\" or _DRIVE.match(path):
@@ -42,22 +42,23 @@ def safe_path(path: str) -> bool:
 
 
 def is_id(key: str | None) -> bool:
-    """Whether ``key`` is an id as :mod:`rekal.ids` writes them."""
+    """True if ``key`` is an id as :mod:`rekal.ids` writes them."""
     return key is not None and _ID.fullmatch(key) is not None
 
 
 def pack_id(key: str) -> bytes:
-    """The 16 bytes of an id."""
+    """Return the 16 bytes of an id."""
     return int(key.translate(_TO_BASE32), 32).to_bytes(16, "big")
 
 
 def unpack_id(data: bytes) -> str:
-    """The reverse of :func:`pack_id`."""
+    """Return the id that :func:`pack_id` took."""
     return ids.encode(int.from_bytes(data, "big"))
 
 
 def unpack_ids(run: bytes) -> list[str]:
-    """Many ids at once, 16 bytes each: a received turn has one, and one by one they were a fifth of a receipt."""
+    """Return many ids at once, 16 bytes each."""
+    # A received turn has one, and unpacked one by one they were a fifth of a receipt.
     import numpy as np  # reading only: a push must not pay for it
 
     digits, places = np.frombuffer(_DIGITS, np.uint8), np.array((16, 8, 4, 2, 1), np.uint8)
@@ -81,7 +82,7 @@ def pack_key(key: str | None) -> bytes | None:
         return _UUID_TAG + uuid.UUID(key).bytes
     if _HEX.fullmatch(key):
         return _HEX_TAG + bytes.fromhex(key)
-    return _TEXT_TAG + clip(key).encode()
+    return _TEXT_TAG + clip_name(key).encode()
 
 
 def unpack_key(data: bytes | None) -> str | None:
@@ -97,7 +98,7 @@ def unpack_key(data: bytes | None) -> str | None:
         return rest[:64].hex()
     if tag == _TEXT_TAG:
         try:
-            return clip(rest.decode())
+            return clip_name(rest.decode())
         except UnicodeDecodeError as error:
-            raise Damaged(Reason.DAMAGED, "a key that is not UTF-8") from error
-    raise Damaged(Reason.DAMAGED, "a key of an unknown kind")
+            raise Damaged(SkipReason.DAMAGED, "a key that is not UTF-8") from error
+    raise Damaged(SkipReason.DAMAGED, "a key of an unknown kind")

@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from rekal.model import Checkpoint, Session, ToolCall
-from rekal.wire.limits import Reason, Tally
+from rekal.wire.limits import SkipReason, Tally
 from rekal.wire.session_parts import SessionPart
 from rekal.wire.strings import safe_path
 
@@ -17,11 +17,11 @@ Kept = TypeVar("Kept")
 def _maybe(path: str | None, tally: Tally) -> str | None:
     if path is None or safe_path(path):
         return path
-    tally.skip(Reason.UNSAFE_PATH)
+    tally.skip(SkipReason.UNSAFE_PATH)
     return None
 
 
-def _call(call: ToolCall, tally: Tally) -> ToolCall:
+def _without_path(call: ToolCall, tally: Tally) -> ToolCall:
     path = _maybe(call.path, tally)
     return call if path == call.path else replace(call, path=path)
 
@@ -36,7 +36,7 @@ def without_unsafe_paths(record: Kept, tally: Tally) -> Kept:
         cwd = _maybe(record.cwd, tally)
         return record if cwd == record.cwd else replace(record, cwd=cwd)
     if isinstance(record, SessionPart):
-        calls = tuple(_call(call, tally) for call in record.tool_calls)
+        calls = tuple(_without_path(call, tally) for call in record.tool_calls)
         edits = tuple(edit for edit in record.edits if _maybe(edit.path, tally) is not None)
         return replace(record, tool_calls=calls, edits=edits)
     if isinstance(record, Checkpoint):

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from rekal.scrub import Scrubber
-from rekal.wire.segment import decode
+from rekal.wire.segment import decode_segments
 from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.scrub.examples import ALL, ALNUM, TOKENS, chars, example
@@ -62,7 +62,7 @@ def blobs(remote: Path) -> Iterator[tuple[str, bytes]]:
         data = subprocess.run(["git", "cat-file", kind, sha], cwd=remote, capture_output=True, check=True).stdout
         yield f"{kind} {name}", data
         if name.endswith(".rkl"):
-            yield f"records of {name}", repr(decode([data])[0]).encode()
+            yield f"records of {name}", repr(decode_segments([data])[0]).encode()
 
 
 def found(secrets: list[tuple[str, bytes]], places: Iterator[tuple[str, bytes]]) -> set[tuple[str, str]]:

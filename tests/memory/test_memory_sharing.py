@@ -114,8 +114,8 @@ def test_a_hostile_refs_events_change_nothing_of_ours(rekal: Rekal, mara: Rekal,
     from rekal.git import find_repo
     from rekal.model import MemoryEvent
     from rekal.store.ledger import open_ledger
-    from rekal.transport.refs import own_ref, publish
-    from rekal.wire.segment import encode
+    from rekal.transport.refs import own_ref, publish_segments
+    from rekal.wire.segment import encode_segments
 
     one = rekal("decide", "jobs live in Postgres", "--json").json["memory"]["id"]
     when = datetime(2026, 1, 1, tzinfo=UTC)
@@ -137,7 +137,7 @@ def test_a_hostile_refs_events_change_nothing_of_ours(rekal: Rekal, mara: Rekal,
     repo = find_repo(mara.root)
     with open_ledger(mara.layout.data, read_only=True) as ledger:
         ref = own_ref(repo.author(), ledger.meta("store_id") or "", "rekal")
-    publish(repo, ref, list(encode(records)))
+    publish_segments(repo, ref, list(encode_segments(records)))
     git(mara.root, "push", "-q", "origin", f"{ref.name}:{ref.name}")
     assert rekal("sync").code == 0
     (mine,) = rekal("memories", "--json").json["memories"]

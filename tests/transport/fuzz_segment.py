@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from rekal.wire.frames import HEADER, Packer, read_frames
 from rekal.wire.limits import MAX_SEGMENT, Tally
-from rekal.wire.segment import decode, encode
+from rekal.wire.segment import decode_segments, encode_segments
 from tests.transport import wire_records as wire
 
 _SPECIAL = bytes.fromhex("00017f8081909ca0bfc0c1c2c4c6c7cacfd3d9dcdddedfe0ff")
@@ -64,7 +64,7 @@ def fuzz(seed: int, rounds: int) -> int:
     chance = random.Random(seed)
     packer = Packer()
     records = [*wire.COMMIT, *wire.COMMIT]
-    segments = [segment.data for together in (0, 1 << 20) for segment in encode(records, together=together)]
+    segments = [segment.data for together in (0, 1 << 20) for segment in encode_segments(records, together=together)]
     payloads = [frame for data in segments for frame in read_frames(data, range(1, 9), Tally())]
     found = 0
     for _ in range(rounds):
@@ -75,7 +75,7 @@ def fuzz(seed: int, rounds: int) -> int:
         chance.choice(DAMAGE)(inner, chance)
         kind = frame.kind if chance.random() < 0.8 else chance.randrange(10)
         forged = HEADER + packer.pack(kind, bytes(inner)).data
-        found += len(decode([bytes(whole[:MAX_SEGMENT]), forged])[0])
+        found += len(decode_segments([bytes(whole[:MAX_SEGMENT]), forged])[0])
     return found
 
 

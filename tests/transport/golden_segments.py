@@ -13,7 +13,7 @@ import msgspec
 
 from rekal.wire.frames import HEADER, Packer, read_frames
 from rekal.wire.limits import Tally
-from rekal.wire.segment import REWRITE, encode
+from rekal.wire.segment import REWRITE, encode_segments
 from tests.transport import wire_records as wire
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -23,7 +23,7 @@ START, END = "<!-- example -->\n", "<!-- end of example -->\n"
 
 def commit() -> bytes:
     """One small commit: a record of each kind."""
-    (segment,) = encode(wire.COMMIT)
+    (segment,) = encode_segments(wire.COMMIT)
     return segment.data
 
 
@@ -37,7 +37,7 @@ def later() -> bytes:
 
 def example() -> str:
     """The bytes of a segment with one rewrite, taken apart line by line."""
-    (segment,) = encode([wire.REWRITE])
+    (segment,) = encode_segments([wire.REWRITE])
     (frame,) = read_frames(segment.data, range(1, 8), Tally())
     data, start = segment.data, len(segment.data) - len(frame.payload)
     fields = [

@@ -16,9 +16,9 @@ from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRa
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.transport.import_queue import Budget
-from rekal.transport.receive import Received, receive
-from rekal.transport.refs import OwnRef, clone_id, own_ref, publish, refspec, slug
-from rekal.wire.segment import Record, encode
+from rekal.transport.receive import Received, receive_refs
+from rekal.transport.refs import OwnRef, clone_id, email_slug, fetch_refspec, own_ref, publish_segments
+from rekal.wire.segment import Record, encode_segments
 from tests.conftest import git
 
 START = datetime(2026, 2, 3, 9, tzinfo=UTC)
@@ -103,7 +103,7 @@ class Clone:
 
     def __init__(self, root: Path, remote: Path, who: str) -> None:
         git(root.parent, "clone", "-q", str(remote), str(root))
-        git(root, "config", "--add", "remote.origin.fetch", refspec("origin", "rekal"))
+        git(root, "config", "--add", "remote.origin.fetch", fetch_refspec("origin", "rekal"))
         self.root = root
         self.who = author(who)
         self.layout = Layout(root / ".rekal")
@@ -126,11 +126,11 @@ class Clone:
     @property
     def origin(self) -> str:
         """What others call what comes from here."""
-        return f"{slug(self.who.email)}/{clone_id(self.store_id)}"
+        return f"{email_slug(self.who.email)}/{clone_id(self.store_id)}"
 
     def publish(self, *records: Record, root: bool = False) -> None:
         """Add records to the ref and push it."""
-        publish(self.repo, self.ref, list(encode(records)), root=root)
+        publish_segments(self.repo, self.ref, list(encode_segments(records)), root=root)
         self.push()
 
     def push(self) -> None:
@@ -156,7 +156,7 @@ class Clone:
     def receive(self, budget: Budget | None = None) -> Received:
         """Fetch as the user does, and import."""
         git(self.root, "fetch", "-q")
-        return receive(self.layout, self.repo, ["origin"], budget)
+        return receive_refs(self.layout, self.repo, ["origin"], budget)
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """The rows of a SELECT on the ledger."""

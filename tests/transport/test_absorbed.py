@@ -8,7 +8,7 @@ import pytest
 
 from rekal.git import find_repo
 from rekal.git.patch_ids import is_absorbed, read_change
-from rekal.transport.mainline import Mainline, Why, judge
+from rekal.transport.mainline import Mainline, Why, judge_commits
 from tests.conftest import git
 from tests.transport.test_merged import _at, _commit
 
@@ -40,7 +40,7 @@ def squash(root: Path, **resolved: str) -> None:
 def whys(root: Path, *shas: str, said: tuple[str, ...] = ()) -> list[Why]:
     """The verdicts."""
     mainline = Mainline("refs/heads/main", git(root, "rev-parse", "main").strip())
-    return [one.why for one in judge(find_repo(root), mainline, [_at(sha) for sha in shas], None, said)]
+    return [one.why for one in judge_commits(find_repo(root), mainline, [_at(sha) for sha in shas], None, said)]
 
 
 def test_a_squash_that_holds_every_line_of_the_branch_opens(repo: Path, topic: list[str]) -> None:

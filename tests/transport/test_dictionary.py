@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from rekal.wire.frames import LEVEL, dictionary, read_frames
+from rekal.wire.frames import LEVEL, load_dictionary, read_frames
 from rekal.wire.limits import Tally
-from rekal.wire.segment import encode
+from rekal.wire.segment import encode_segments
 from tests.transport import wire_records as wire
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_it_has_at_most_thirty_two_kilobytes() -> None:
-    assert len(dictionary().as_bytes()) <= 32 << 10
+    assert len(load_dictionary().as_bytes()) <= 32 << 10
 
 
 def test_it_saves_a_tenth_of_a_small_commit() -> None:
-    (segment,) = encode(wire.COMMIT, together=0)
+    (segment,) = encode_segments(wire.COMMIT, together=0)
     payloads = [frame.payload for frame in read_frames(segment.data, range(1, 8), Tally())]
     plain = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False)
 

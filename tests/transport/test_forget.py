@@ -14,7 +14,7 @@ from rekal.model import MemoryEvent, Session
 from rekal.store import spool
 from rekal.store.ledger import open_ledger
 from rekal.store.rows import insert_rows
-from rekal.wire.segment import decode
+from rekal.wire.segment import decode_segments
 from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.support.app import Rekal
@@ -58,7 +58,7 @@ def everything(rekal: Rekal) -> Iterator[tuple[str, bytes]]:
         yield str(path), data
         body = data.partition(b"\0")[2]
         if body.startswith(b"RKL"):
-            yield f"{path} decoded", repr(decode([body])[0]).encode()
+            yield f"{path} decoded", repr(decode_segments([body])[0]).encode()
 
 
 def where(rekal: Rekal, text: str) -> list[str]:
@@ -219,7 +219,7 @@ def test_the_remote_gets_the_ref_without_it_in_one_commit(rekal: Rekal, remote: 
     assert "origin has the ref without it" in ran.out
     (ref,) = git(remote, "for-each-ref", "--format=%(refname)", "refs/rekal").split()
     assert git(remote, "rev-list", "--count", ref).strip() == "1"
-    records, report = decode(segments_on(remote, ref))
+    records, report = decode_segments(segments_on(remote, ref))
     assert report.skips == ()
     assert SECRET not in repr(records)
     assert "Something else" in repr(records)
@@ -239,7 +239,7 @@ def test_an_unreachable_remote_gets_it_with_the_next_push(rekal: Rekal, remote: 
     remote.with_name("away.git").rename(remote)
     assert rekal("push").code == 0
     (ref,) = git(remote, "for-each-ref", "--format=%(refname)", "refs/rekal").split()
-    assert SECRET not in repr(decode(segments_on(remote, ref))[0])
+    assert SECRET not in repr(decode_segments(segments_on(remote, ref))[0])
 
 
 def test_a_ref_that_somebody_else_moved_is_not_overwritten(rekal: Rekal, remote: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 import zstandard
 
 from rekal.model import Rewrite
-from rekal.wire.limits import Reason, Skip
-from rekal.wire.segment import decode
+from rekal.wire.limits import Skip, SkipReason
+from rekal.wire.segment import decode_segments
 from tests.transport import wire_records as wire
 from tests.transport.golden_segments import EARLIER, GOLDEN, SEGMENTS, documented, example
 
@@ -16,7 +16,7 @@ WRITTEN_WITH = (1, 5, 7)  # zstd's compressed bytes are the same within one vers
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_commit_of_every_format_is_read_in_full(number: int) -> None:
-    found, report = decode([(GOLDEN / f"format-{number}-commit.rkl").read_bytes()])
+    found, report = decode_segments([(GOLDEN / f"format-{number}-commit.rkl").read_bytes()])
 
     assert found == list(wire.COMMIT)
     assert report.skips == ()
@@ -24,13 +24,13 @@ def test_a_commit_of_every_format_is_read_in_full(number: int) -> None:
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_what_a_later_version_adds_is_skipped_and_counted(number: int) -> None:
-    found, report = decode([(GOLDEN / f"format-{number}-later.rkl").read_bytes()])
+    found, report = decode_segments([(GOLDEN / f"format-{number}-later.rkl").read_bytes()])
 
     assert found == [Rewrite(wire.SHA, wire.OTHER_SHA, "squash")]
     assert report.skips == (
-        Skip(Reason.UNKNOWN_FRAME, 1),
-        Skip(Reason.UNKNOWN_FIELD, 1),
-        Skip(Reason.UNKNOWN_VALUE, 1),
+        Skip(SkipReason.UNKNOWN_FRAME, 1),
+        Skip(SkipReason.UNKNOWN_FIELD, 1),
+        Skip(SkipReason.UNKNOWN_VALUE, 1),
     )
 
 

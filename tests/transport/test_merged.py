@@ -10,7 +10,7 @@ from rekal import ids
 from rekal.git import Repo, find_repo
 from rekal.git.patch_ids import compute_first_parent_patch_ids
 from rekal.model import Checkpoint
-from rekal.transport.mainline import Mainline, Why, find_mainline, judge
+from rekal.transport.mainline import Mainline, Why, find_mainline, judge_commits
 from tests.conftest import git
 
 EMAIL = "person@example.com"
@@ -29,7 +29,9 @@ def _at(sha: str, patch_id: str | None = None) -> Checkpoint:
 
 def _why(root: Path, *shas: str) -> list[Why]:
     tip = git(root, "rev-parse", "main").strip()
-    return [one.why for one in judge(find_repo(root), Mainline("refs/heads/main", tip), [_at(sha) for sha in shas])]
+    return [
+        one.why for one in judge_commits(find_repo(root), Mainline("refs/heads/main", tip), [_at(sha) for sha in shas])
+    ]
 
 
 def test_the_mainlines_own_commits_leave_and_a_branchs_do_not(repo: Path) -> None:
@@ -111,14 +113,16 @@ def test_a_commit_that_is_gone_leaves_by_its_recorded_change_only(repo: Path) ->
     mainline = Mainline("refs/heads/main", git(repo, "rev-parse", "main").strip())
     gone = "1234567890" * 4
 
-    verdicts = judge(found, mainline, [_at(gone, patch_id), _at(gone[::-1]), _at(gone[1:] + "f", "e" * 40)])
+    verdicts = judge_commits(found, mainline, [_at(gone, patch_id), _at(gone[::-1]), _at(gone[1:] + "f", "e" * 40)])
 
     assert [one.why for one in verdicts] == [Why.SAME_CHANGE, Why.GONE, Why.GONE]
 
 
 @pytest.mark.parametrize("sha", ["", "HEAD", "main", "--all", "^main", "refs/heads/main"])
 def test_a_name_that_is_no_commits_opens_nothing(repo: Path, sha: str) -> None:
-    (verdict,) = judge(find_repo(repo), Mainline("refs/heads/main", git(repo, "rev-parse", "main").strip()), [_at(sha)])
+    (verdict,) = judge_commits(
+        find_repo(repo), Mainline("refs/heads/main", git(repo, "rev-parse", "main").strip()), [_at(sha)]
+    )
 
     assert verdict.why is Why.GONE
     assert not verdict.shareable
@@ -127,7 +131,7 @@ def test_a_name_that_is_no_commits_opens_nothing(repo: Path, sha: str) -> None:
 def test_without_a_mainline_nothing_leaves(repo: Path) -> None:
     sha = _commit(repo, "a.py", "a = 1\n")
 
-    (verdict,) = judge(find_repo(repo), None, [_at(sha)])
+    (verdict,) = judge_commits(find_repo(repo), None, [_at(sha)])
 
     assert not verdict.shareable
     assert verdict.sentence() == f"{sha[:12]} has no mainline to be part of"
@@ -137,7 +141,7 @@ def test_known_verdicts_are_not_asked_again(repo: Path) -> None:
     sha = git(repo, "rev-parse", "main").strip()
     nowhere = Repo(repo / "gone", repo / "gone", repo, repo)
 
-    (verdict,) = judge(nowhere, Mainline("refs/heads/main", sha), [_at(sha)], {sha: Why.SQUASHED})
+    (verdict,) = judge_commits(nowhere, Mainline("refs/heads/main", sha), [_at(sha)], {sha: Why.SQUASHED})
 
     assert verdict.shareable
 

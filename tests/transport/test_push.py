@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.wire.segment import decode
+from rekal.wire.segment import decode_segments
 from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.support.app import Rekal
@@ -36,7 +36,7 @@ def on(remote: Path) -> list[str]:
 
 def contents(remote: Path) -> str:
     """Everything readable in every segment on a remote."""
-    return "\n".join(repr(decode(segments_on(remote, ref))[0]) for ref in on(remote))
+    return "\n".join(repr(decode_segments(segments_on(remote, ref))[0]) for ref in on(remote))
 
 
 def test_merged_work_leaves_and_only_that(rekal: Rekal, remote: Path) -> None:

@@ -13,8 +13,8 @@ from rekal.git import Repo
 from rekal.git.objects import read_measured_objects
 from rekal.model import LOCAL, Rewrite, SessionRange, Tombstone
 from rekal.store.ledger import open_ledger
-from rekal.transport.refs import publish
-from rekal.wire.segment import Record, encode
+from rekal.transport.refs import publish_segments
+from rekal.wire.segment import Record, encode_segments
 from tests.conftest import git
 from tests.transport.team import Clone, at, bare, commit_of, stamped, talk
 
@@ -90,14 +90,14 @@ def test_the_order_of_segments_makes_no_difference(tmp_path: Path, remote: Path,
     sessions = [talk("mara", f"s{i}") for i in range(4)]
     checkpoints = [commit_of(session, session.native_id) for session in sessions]
     heads = [stamped(s, turns=(), tool_calls=(), edits=()) for s in sessions]
-    parts = [part for s in sessions for part in encode([s])]
+    parts = [part for s in sessions for part in encode_segments([s])]
     # A segment a record, so that heads, parts and checkpoints come in the order of their hashes.
     segments = [
         *parts,
-        *(one for head in heads for one in encode([head])),
-        *(s for c in checkpoints for s in encode([c])),
+        *(one for head in heads for one in encode_segments([head])),
+        *(s for c in checkpoints for s in encode_segments([c])),
     ]
-    publish(mara.repo, mara.ref, segments)
+    publish_segments(mara.repo, mara.ref, segments)
     mara.push()
     whole, pieces = Clone(tmp_path / "whole", remote, "w"), Clone(tmp_path / "pieces", remote, "p")
     whole.receive()
@@ -117,7 +117,7 @@ def test_turns_read_before_their_session_are_not_lost(mara: Clone, noor: Clone) 
         *(SessionPart(s.id, s.turns, s.tool_calls, s.edits) for s in sessions),
         *(stamped(s, turns=(), tool_calls=(), edits=()) for s in sessions),
     ]
-    publish(mara.repo, mara.ref, [segment for record in records for segment in encode([record])])
+    publish_segments(mara.repo, mara.ref, [segment for record in records for segment in encode_segments([record])])
     mara.push()
     received = noor.receive(Budget(batch=1))
     assert received.imported.turns == 12
@@ -146,19 +146,19 @@ def test_one_teammate_through_two_remotes_is_one(tmp_path: Path, mara: Clone, no
     git(noor.root, "remote", "add", "fork", str(fork))
     git(noor.root, "fetch", "-q", "fork", "+refs/rekal/*:refs/rekal-remote/fork/*")
     git(noor.root, "fetch", "-q")
-    from rekal.transport.receive import receive
+    from rekal.transport.receive import receive_refs
 
-    received = receive(noor.layout, noor.repo, ["origin", "fork"])
+    received = receive_refs(noor.layout, noor.repo, ["origin", "fork"])
     assert (received.refs, received.imported.sessions, received.notes) == (2, 1, ())
     assert noor.rows("SELECT DISTINCT origin FROM sessions") == [(mara.origin,)]
 
 
 def test_a_remote_that_is_not_allowed_is_not_read(mara: Clone, noor: Clone) -> None:
-    from rekal.transport.receive import receive
+    from rekal.transport.receive import receive_refs
 
     mara.publish(talk("mara", "queue"))
     git(noor.root, "fetch", "-q")
-    assert receive(noor.layout, noor.repo, ["elsewhere"]).refs == 0
+    assert receive_refs(noor.layout, noor.repo, ["elsewhere"]).refs == 0
 
 
 def test_a_session_under_anothers_name_is_marked(mara: Clone, noor: Clone) -> None:

@@ -16,10 +16,10 @@ from rekal.git import Repo
 from rekal.git.objects import read_measured_objects
 from rekal.store.ledger import open_ledger
 from rekal.transport.import_queue import Budget
-from rekal.transport.receive import receive
+from rekal.transport.receive import receive_refs
 from rekal.wire.frames import HEADER, Packer
 from rekal.wire.limits import MAX_FRAMES, MAX_SEGMENT
-from rekal.wire.segment import Segment, encode, segment_name
+from rekal.wire.segment import Segment, encode_segments, segment_name
 from tests.conftest import git
 from tests.transport.team import Clone, bare, format_text, stamped, talk
 
@@ -40,7 +40,7 @@ def files(clone: Clone, *segments: Segment) -> list[tuple[str, bytes]]:
 
 
 def good(name: str = "queue") -> Segment:
-    (segment,) = encode([talk("mara", name)])
+    (segment,) = encode_segments([talk("mara", name)])
     return segment
 
 
@@ -131,7 +131,7 @@ def test_names_and_modes_that_have_no_place_there_are_counted(mara: Clone, noor:
     mara.repo.run("update-ref", "refs/rekal-remote/origin/" + mara.origin, commit)
 
     store = noor.layout
-    received = receive(store, mara.repo, ["origin"])
+    received = receive_refs(store, mara.repo, ["origin"])
     assert received.imported.sessions == 1
     assert received.notes == (f"{mara.origin} (origin): left out 8 files that have no place there",)
 
@@ -145,7 +145,7 @@ def test_a_folder_with_a_hundred_thousand_names_is_not_listed(mara: Clone, noor:
     top = f"100644 blob {text}\tFORMAT\n040000 tree {segments}\tsegments\n"
     commit = mara.repo.run("commit-tree", mara.repo.run("mktree", stdin=top.encode()).strip(), "-m", "x").strip()
     mara.repo.run("update-ref", "refs/rekal-remote/origin/" + mara.origin, commit)
-    received = receive(noor.layout, mara.repo, ["origin"])
+    received = receive_refs(noor.layout, mara.repo, ["origin"])
     assert received.notes == (f"{mara.origin} (origin): left out 1 files that have no place there",)
 
 
@@ -201,7 +201,7 @@ def test_a_ref_over_its_budget_of_bytes_keeps_what_is_within(mara: Clone, noor: 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "emptied", "not ours", "later"])
 def test_a_damaged_segment_costs_itself_and_is_said(mara: Clone, noor: Clone, harm: str) -> None:
-    data = encode([talk("mara", "harmed", "x" * 5_000)])
+    data = encode_segments([talk("mara", "harmed", "x" * 5_000)])
     whole = b"".join(segment.data for segment in data)
     bad = {
         "cut": whole[: len(whole) // 2],
@@ -289,8 +289,8 @@ def test_two_receipts_at_once_add_everything_once(mara: Clone, noor: Clone) -> N
     git(noor.root, "fetch", "-q")
     code = (
         "import sys; from pathlib import Path; from rekal.git import find_repo;"
-        "from rekal.store.layout import Layout; from rekal.transport.receive import receive;"
-        "root = Path(sys.argv[1]); receive(Layout(root / '.rekal'), find_repo(root), ['origin'])"
+        "from rekal.store.layout import Layout; from rekal.transport.receive import receive_refs;"
+        "root = Path(sys.argv[1]); receive_refs(Layout(root / '.rekal'), find_repo(root), ['origin'])"
     )
     import sys
 

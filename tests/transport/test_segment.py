@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from rekal import ids
 from rekal.model import Edit, FileChange, Session, ToolCall, Turn
 from rekal.wire import limits, segment
-from rekal.wire.limits import Reason, Tally
-from rekal.wire.segment import Record, decode, encode
+from rekal.wire.limits import SkipReason, Tally
+from rekal.wire.segment import Record, decode_segments, encode_segments
 from rekal.wire.session_parts import SessionPart, wire_hash
 from tests.transport import wire_records as wire
 
@@ -22,7 +22,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789+/ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _there_and_back(records: list[Record]) -> list[Record]:
-    found, report = decode(one.data for one in encode(records))
+    found, report = decode_segments(one.data for one in encode_segments(records))
     assert report.skips == ()
     return found
 
@@ -48,13 +48,13 @@ def test_a_session_travels_as_its_head_and_its_turns() -> None:
 
 
 def test_the_reader_stamps_the_ref_a_record_came_by() -> None:
-    found, _ = decode((one.data for one in encode(wire.COMMIT)), origin="refs/rekal/mara/1")
+    found, _ = decode_segments((one.data for one in encode_segments(wire.COMMIT)), origin="refs/rekal/mara/1")
 
     assert [getattr(one, "origin", "refs/rekal/mara/1") for one in found] == ["refs/rekal/mara/1"] * len(found)
 
 
 def test_same_records_same_bytes_and_the_name_is_their_hash() -> None:
-    first, second = list(encode(wire.COMMIT)), list(encode(wire.COMMIT))
+    first, second = list(encode_segments(wire.COMMIT)), list(encode_segments(wire.COMMIT))
 
     assert first == second
     (only,) = first
@@ -63,7 +63,7 @@ def test_same_records_same_bytes_and_the_name_is_their_hash() -> None:
 
 
 def test_nothing_gives_no_segment() -> None:
-    assert list(encode([])) == []
+    assert list(encode_segments([])) == []
 
 
 def test_line_hashes_keep_their_upper_forty_bits() -> None:
@@ -108,11 +108,11 @@ def test_a_large_session_is_split_between_turns() -> None:
     edits = tuple(Edit(i, i * 2, f"f{i * 2}.py", (i << 23,)) for i in range(750))
     part = SessionPart(wire.SESSION_ID, turns, calls, edits)
 
-    segments = list(encode([part]))
+    segments = list(encode_segments([part]))
 
     assert len(segments) == 2
     assert all(len(one.data) <= limits.MAX_SEGMENT for one in segments)
-    found, report = decode(one.data for one in segments)
+    found, report = decode_segments(one.data for one in segments)
     assert report.skips == ()
     assert len(found) > 4
     assert _merged(found) == part
@@ -124,14 +124,14 @@ HUGE = SessionPart(wire.SESSION_ID, (Turn(0, wire.SESSION_ID, "human", _noise(90
 @pytest.fixture
 def huge(small_limits: None) -> list[bytes]:
     """A turn too large for one segment, and a head."""
-    return [one.data for one in encode([HUGE, wire.HEAD])]
+    return [one.data for one in encode_segments([HUGE, wire.HEAD])]
 
 
 def test_one_huge_turn_crosses_segments_in_any_order(huge: list[bytes]) -> None:
     assert len(huge) > 1
     assert all(len(data) <= limits.MAX_SEGMENT for data in huge)
 
-    found, report = decode(reversed(huge))
+    found, report = decode_segments(reversed(huge))
 
     assert sorted(found, key=repr) == sorted([wire.HEAD, HUGE], key=repr)
     assert report.skips == ()
@@ -141,17 +141,17 @@ def test_one_huge_turn_crosses_segments_in_any_order(huge: list[bytes]) -> None:
 def test_segments_of_full_size_hold_what_they_must() -> None:
     part = SessionPart(wire.SESSION_ID, (Turn(0, wire.SESSION_ID, "human", _noise(40_000_000)),))
 
-    full = [one.data for one in encode([part])]
+    full = [one.data for one in encode_segments([part])]
 
     assert max(map(len, full)) <= limits.MAX_SEGMENT
-    assert decode(full)[0] == [part]
+    assert decode_segments(full)[0] == [part]
 
 
 def test_a_missing_piece_of_a_huge_turn_is_reported(huge: list[bytes]) -> None:
-    found, report = decode(huge[:1])
+    found, report = decode_segments(huge[:1])
 
     assert HUGE not in found
-    assert report.count(Reason.INCOMPLETE) > 0
+    assert report.count(SkipReason.INCOMPLETE) > 0
 
 
 def test_an_edit_of_a_quarter_million_lines_survives() -> None:
@@ -159,7 +159,7 @@ def test_an_edit_of_a_quarter_million_lines_survives() -> None:
     tally = Tally()
     part = SessionPart(wire.SESSION_ID, edits=(Edit(0, 0, "a.csv", many),))
 
-    found, report = decode(one.data for one in encode([part], tally))
+    found, report = decode_segments(one.data for one in encode_segments([part], tally))
 
     assert found == [part]
     assert report.skips == tally.report().skips == ()
@@ -180,9 +180,9 @@ def test_a_turn_that_cannot_be_written_costs_only_itself(turn: Turn) -> None:
     tally = Tally()
     part = replace(wire.PART, turns=(wire.PART.turns[0], turn))
 
-    found, report = decode(one.data for one in encode([part, wire.HEAD], tally))
+    found, report = decode_segments(one.data for one in encode_segments([part, wire.HEAD], tally))
 
-    assert tally.report().count(Reason.UNWRITABLE) == 1
+    assert tally.report().count(SkipReason.UNWRITABLE) == 1
     assert report.skips == ()
     assert wire.HEAD in found
     kept = _merged(found)
@@ -204,9 +204,9 @@ def test_unsafe_paths_do_not_leave(path: str) -> None:
         replace(wire.CHECKPOINT, files=(FileChange(path, "A"), FileChange("a.py", "R", path))),
     ]
 
-    found, report = decode(one.data for one in encode(records, tally))
+    found, report = decode_segments(one.data for one in encode_segments(records, tally))
 
-    assert tally.report().count(Reason.UNSAFE_PATH) == 5
+    assert tally.report().count(SkipReason.UNSAFE_PATH) == 5
     assert report.skips == ()
     assert found == [
         replace(wire.HEAD, cwd=None),
@@ -230,7 +230,7 @@ def test_a_megabyte_of_one_letter_is_not_taken_for_a_bomb() -> None:
 
 
 def test_a_small_commit_costs_less_than_two_kilobytes() -> None:
-    assert sum(len(one.data) for one in encode(wire.COMMIT)) < 1_200
+    assert sum(len(one.data) for one in encode_segments(wire.COMMIT)) < 1_200
 
 
 @given(st.lists(wire.anything, min_size=3, max_size=12))
@@ -239,16 +239,16 @@ def test_a_writer_closes_a_segment_before_a_reader_would_stop(records: list[Reco
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "MAX_ENTRIES", 200)
 
-        found, report = decode(one.data for one in encode(records))
+        found, report = decode_segments(one.data for one in encode_segments(records))
 
     assert len(found) == len(records)
     assert report.skips == ()
 
 
 def test_the_report_is_one_sentence() -> None:
-    (whole,) = encode(wire.COMMIT, together=0)
+    (whole,) = encode_segments(wire.COMMIT, together=0)
 
-    _, report = decode([whole.data, b"GIF89a", whole.data[:-1]])
+    _, report = decode_segments([whole.data, b"GIF89a", whole.data[:-1]])
 
     assert report.sentence() == (
         "11 records in 2 segments; left out: 1 files that are not segments, 1 segments cut short"

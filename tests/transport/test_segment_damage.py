@@ -17,25 +17,36 @@ from hypothesis import strategies as st
 from rekal.errors import RekalError
 from rekal.model import Turn
 from rekal.wire import bundle, frames, limits
-from rekal.wire.frames import HEADER, Packer, varint
-from rekal.wire.limits import Reason, Report
-from rekal.wire.segment import BUNDLE, CHECKPOINT, EVENT, FRAGMENT, REWRITE, TOMBSTONE, TURNS, Record, decode, encode
+from rekal.wire.frames import HEADER, Packer, pack_varint
+from rekal.wire.limits import SkipReason, WireReport
+from rekal.wire.segment import (
+    BUNDLE,
+    CHECKPOINT,
+    EVENT,
+    FRAGMENT,
+    REWRITE,
+    TOMBSTONE,
+    TURNS,
+    Record,
+    decode_segments,
+    encode_segments,
+)
 from rekal.wire.session_parts import SessionPart, pack_parts
 from tests.transport import wire_records as wire
 
-(SEGMENT,) = encode(wire.COMMIT, together=0)
-(BUNDLED,) = encode(wire.COMMIT)
+(SEGMENT,) = encode_segments(wire.COMMIT, together=0)
+(BUNDLED,) = encode_segments(wire.COMMIT)
 WHOLE = list(wire.COMMIT)
 SECONDS, BYTES = 5, 120 << 20
 
 
 def _frame(kind: int, body: bytes, plain: int, flags: int = 0) -> bytes:
-    head = varint(kind) + bytes((flags,)) + varint(len(body)) + varint(plain)
+    head = pack_varint(kind) + bytes((flags,)) + pack_varint(len(body)) + pack_varint(plain)
     return head + hashlib.blake2b(head + body, digest_size=8).digest() + body
 
 
-def _read(data: bytes) -> tuple[list[Record], Report]:
-    return decode([data])
+def _read(data: bytes) -> tuple[list[Record], WireReport]:
+    return decode_segments([data])
 
 
 def test_every_truncation_yields_the_frames_before_it() -> None:
@@ -45,7 +56,7 @@ def test_every_truncation_yields_the_frames_before_it() -> None:
         assert found == WHOLE[: len(found)]
         assert len(found) < len(WHOLE)
         at_a_border = report.skips == ()
-        assert at_a_border or report.count(Reason.CUT) == 1
+        assert at_a_border or report.count(SkipReason.CUT) == 1
         seen.add((len(found), at_a_border))
     assert {n for n, _ in seen} == set(range(len(WHOLE)))
     assert {n for n, at_a_border in seen if at_a_border} == set(range(len(WHOLE)))
@@ -70,7 +81,7 @@ def test_a_damaged_header_is_no_segment(at: int) -> None:
     found, report = _read(bytes(data))
 
     assert found == []
-    assert report.count(Reason.FOREIGN) + report.count(Reason.TOO_NEW) == 1
+    assert report.count(SkipReason.FOREIGN) + report.count(SkipReason.TOO_NEW) == 1
 
 
 def test_a_frame_of_a_later_type_is_skipped_by_its_length() -> None:
@@ -80,7 +91,7 @@ def test_a_frame_of_a_later_type_is_skipped_by_its_length() -> None:
     found, report = _read(HEADER + later + flagged + SEGMENT.data[len(HEADER) :] + later)
 
     assert found == WHOLE
-    assert report.skips == (limits.Skip(Reason.UNKNOWN_FRAME, 3),)
+    assert report.skips == (limits.Skip(SkipReason.UNKNOWN_FRAME, 3),)
 
 
 def test_fields_and_values_of_a_later_version_are_counted() -> None:
@@ -91,7 +102,7 @@ def test_fields_and_values_of_a_later_version_are_counted() -> None:
     found, report = _read(HEADER + b"".join(packer.pack(REWRITE, one).data for one in (with_field, with_value)))
 
     assert found == [wire.REWRITE]
-    assert report.skips == (limits.Skip(Reason.UNKNOWN_FIELD, 2), limits.Skip(Reason.UNKNOWN_VALUE, 1))
+    assert report.skips == (limits.Skip(SkipReason.UNKNOWN_FIELD, 2), limits.Skip(SkipReason.UNKNOWN_VALUE, 1))
 
 
 def _rewrite_columns(how: int) -> list[object]:
@@ -112,7 +123,7 @@ def test_unsafe_paths_do_not_come_in() -> None:
 
     (checkpoint,) = found
     assert [file.path for file in getattr(checkpoint, "files")] == ["ok.py"]  # noqa: B009
-    assert report.skips == (limits.Skip(Reason.UNSAFE_PATH, 1),)
+    assert report.skips == (limits.Skip(SkipReason.UNSAFE_PATH, 1),)
 
 
 def test_over_long_names_are_cut() -> None:
@@ -122,7 +133,7 @@ def test_over_long_names_are_cut() -> None:
     found, report = _read(HEADER + Packer().pack(TOMBSTONE, msgspec.msgpack.encode(payload)).data)
 
     assert [len(getattr(one, "actor")) for one in found] == [limits.MAX_NAME]  # noqa: B009
-    assert report.skips == (limits.Skip(Reason.LONG_NAME, 1),)
+    assert report.skips == (limits.Skip(SkipReason.LONG_NAME, 1),)
 
 
 def _zeros(size: int, content_size: bool) -> bytes:
@@ -193,7 +204,7 @@ def test_ten_million_tiny_frames_are_not_walked(frame: bytes) -> None:
     tracemalloc.start()
     start = time.process_time()
     try:
-        found, report = decode(data for _ in range(count))
+        found, report = decode_segments(data for _ in range(count))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -202,7 +213,7 @@ def test_ten_million_tiny_frames_are_not_walked(frame: bytes) -> None:
 
     assert found == []
     assert report.frames == count * limits.MAX_FRAMES
-    assert report.count(Reason.BOMB) == count
+    assert report.count(SkipReason.BOMB) == count
     assert peak < BYTES
     assert taken < 120
 
@@ -229,7 +240,7 @@ def test_many_records_from_few_bytes_are_not_all_taken() -> None:
 
     assert len(data) < 200_000
     assert len(found) == 2
-    assert report.count(Reason.BOMB) == 1
+    assert report.count(SkipReason.BOMB) == 1
     assert time.process_time() - start < SECONDS
 
 
@@ -246,8 +257,8 @@ def test_pieces_that_are_held_stay_under_their_limit(monkeypatch: pytest.MonkeyP
 
     _, report = _read(_lots_of_pieces())
 
-    assert report.count(Reason.BOMB) == 16
-    assert report.count(Reason.INCOMPLETE) == 4
+    assert report.count(SkipReason.BOMB) == 16
+    assert report.count(SkipReason.INCOMPLETE) == 4
 
 
 def test_a_piece_does_not_hold_pieces() -> None:
@@ -256,7 +267,7 @@ def test_a_piece_does_not_hold_pieces() -> None:
     found, report = _read(_packed(FRAGMENT, payload))
 
     assert found == []
-    assert report.count(Reason.DAMAGED) == 1
+    assert report.count(SkipReason.DAMAGED) == 1
 
 
 @given(st.binary(max_size=400))
@@ -294,38 +305,38 @@ PARTS = [(one.kind, one.payload) for one in frames.read_frames(BUNDLED.data, ran
 def test_a_small_commit_is_one_frame_that_holds_every_kind() -> None:
     assert _read(BUNDLED.data)[0] == WHOLE
     assert [kind for kind, _ in PARTS] == [BUNDLE]
-    assert bundle.split(PARTS[0][1], range(1, 7), limits.Tally()) == PAYLOADS
+    assert bundle.split_payloads(PARTS[0][1], range(1, 7), limits.Tally()) == PAYLOADS
     assert len(BUNDLED.data) < 0.9 * len(SEGMENT.data)
 
 
 def test_much_at_once_does_not_share_a_frame() -> None:
     long = SessionPart(wire.SESSION_ID, (Turn(0, wire.SESSION_ID, "human", "word " * 8_000),))
-    (segment,) = encode([*wire.COMMIT, long])
+    (segment,) = encode_segments([*wire.COMMIT, long])
     assert len(list(frames.read_frames(segment.data, range(1, 9), limits.Tally()))) > 4
 
 
 def test_a_payload_of_a_bundle_that_is_damaged_costs_itself() -> None:
     turns = dict(PAYLOADS)[TURNS]
-    payload = bundle.join(dict(PAYLOADS) | {TURNS: turns[:-1]})
+    payload = bundle.join_payloads(dict(PAYLOADS) | {TURNS: turns[:-1]})
 
     found, report = _read(_packed(BUNDLE, payload))
 
     assert found == [record for record in WHOLE if not isinstance(record, SessionPart)]
-    assert report.skips == (limits.Skip(Reason.DAMAGED, 1),)
+    assert report.skips == (limits.Skip(SkipReason.DAMAGED, 1),)
 
 
 @pytest.mark.parametrize(
     ("payload", "reason"),
     [
-        (b"", Reason.BOMB),
-        (msgspec.msgpack.encode([(REWRITE, b"\x90")] * 8), Reason.BOMB),
-        (b"\xdd\xff\xff\xff\xff", Reason.BOMB),
-        (b"\x91\xc0", Reason.DAMAGED),
-        (b"\x91\x92\x05", Reason.DAMAGED),
-        (msgspec.msgpack.encode([(BUNDLE, b"\x90"), (FRAGMENT, b"\x90"), (99, b"")]), Reason.UNKNOWN_FRAME),
+        (b"", SkipReason.BOMB),
+        (msgspec.msgpack.encode([(REWRITE, b"\x90")] * 8), SkipReason.BOMB),
+        (b"\xdd\xff\xff\xff\xff", SkipReason.BOMB),
+        (b"\x91\xc0", SkipReason.DAMAGED),
+        (b"\x91\x92\x05", SkipReason.DAMAGED),
+        (msgspec.msgpack.encode([(BUNDLE, b"\x90"), (FRAGMENT, b"\x90"), (99, b"")]), SkipReason.UNKNOWN_FRAME),
     ],
 )
-def test_a_bundle_that_is_none_yields_nothing(payload: bytes, reason: Reason) -> None:
+def test_a_bundle_that_is_none_yields_nothing(payload: bytes, reason: SkipReason) -> None:
     found, report = _read(_packed(BUNDLE, payload))
 
     assert found == []
@@ -334,9 +345,9 @@ def test_a_bundle_that_is_none_yields_nothing(payload: bytes, reason: Reason) ->
 
 def test_a_damaged_dictionary_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "DICTIONARY_HASH", "0" * 32)
-    frames.dictionary.cache_clear()
+    frames.load_dictionary.cache_clear()
     try:
         with pytest.raises(RekalError, match="dictionary of this installation is damaged"):
             Packer()
     finally:
-        frames.dictionary.cache_clear()
+        frames.load_dictionary.cache_clear()

@@ -98,16 +98,16 @@ def test_without_sharing_a_question_starts_nothing(rekal: Rekal, started: list[s
 
 def test_the_stamp_follows_every_way_a_ref_changes_and_costs_little(rekal: Rekal, mara: Clone) -> None:
     common = rekal.root / ".git"
-    seen = [fetch_stamp.stamp(common)]
+    seen = [fetch_stamp.read_stamp(common)]
     git(rekal.root, "fetch", "-q")
-    seen.append(fetch_stamp.stamp(common))
+    seen.append(fetch_stamp.read_stamp(common))
     mara.publish(talk("mara", "more"))
     git(rekal.root, "fetch", "-q")
-    seen.append(fetch_stamp.stamp(common))
+    seen.append(fetch_stamp.read_stamp(common))
     git(rekal.root, "pack-refs", "--all")
-    seen.append(fetch_stamp.stamp(common))
+    seen.append(fetch_stamp.read_stamp(common))
     assert len(set(seen)) == 4
-    assert fetch_stamp.stamp(common) == seen[-1]
+    assert fetch_stamp.read_stamp(common) == seen[-1]
     for number in range(100):
         (common / "refs" / "rekal-remote" / "origin" / f"teammate-{number}").mkdir(parents=True)
     best = min(_timed(common) for _ in range(20))
@@ -116,7 +116,7 @@ def test_the_stamp_follows_every_way_a_ref_changes_and_costs_little(rekal: Rekal
 
 def _timed(common: Path) -> float:
     before = time.process_time()
-    fetch_stamp.stamp(common)
+    fetch_stamp.read_stamp(common)
     return time.process_time() - before
 
 

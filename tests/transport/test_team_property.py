@@ -19,8 +19,8 @@ from rekal.scrub import Rules, Scrubber
 from rekal.store.ledger import open_ledger
 from rekal.transport import push as pushing
 from rekal.transport.arrivals import BAD
-from rekal.transport.tree import listing, readable
-from rekal.wire.segment import Reader
+from rekal.transport.tree import find_readable, list_segments
+from rekal.wire.segment import SegmentReader
 from tests.conftest import git
 from tests.transport.team import Clone, at, bare, talk
 
@@ -80,7 +80,7 @@ class Member:
         """The user's push and ours."""
         git(self.root, "pull", "-q", "--no-edit", "--no-rebase", "origin", "main")
         git(self.root, "push", "-q", "--no-verify", "origin", "main")
-        pushing.push(self.sender, pushing.Destination("origin", str(self.team.remote)))
+        pushing.push_memory(self.sender, pushing.Destination("origin", str(self.team.remote)))
         self.team.check_remote()
 
     def fetch(self) -> None:
@@ -176,8 +176,8 @@ def readable_at(member: Member, remote: Path, tip: str) -> str:
     from rekal.git import find_repo
 
     repo = find_repo(remote)
-    reader = Reader()
-    blobs = readable(repo, listing(repo, tip, None).segments)
+    reader = SegmentReader()
+    blobs = find_readable(repo, list_segments(repo, tip, None).segments)
     return "".join(
         repr(record) for _, data in read_measured_objects(repo, dict(blobs.values())) for record in reader.read(data)
     )

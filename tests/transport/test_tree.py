@@ -9,10 +9,10 @@ import pytest
 from rekal.git import Repo, find_repo
 from rekal.model import Author
 from rekal.transport import tree
-from rekal.transport.arrivals import Ref, owner_of
-from rekal.transport.receive import receive
-from rekal.transport.refs import OwnRef, own_ref, publish, tip_of
-from rekal.transport.tree import listing
+from rekal.transport.arrivals import Ref, read_owner
+from rekal.transport.receive import receive_refs
+from rekal.transport.refs import OwnRef, own_ref, publish_segments, tip_of
+from rekal.transport.tree import list_segments
 from rekal.wire.frames import HEADER
 from rekal.wire.segment import Segment, segment_name
 from tests.conftest import git
@@ -35,7 +35,7 @@ def segment(number: int) -> Segment:
 
 def add(repo: Repo, ref: OwnRef, *numbers: int) -> str:
     """Publish segments; the tip afterwards."""
-    return publish(repo, ref, [segment(n) for n in numbers]).tip
+    return publish_segments(repo, ref, [segment(n) for n in numbers]).tip
 
 
 def names(*numbers: int) -> set[str]:
@@ -47,12 +47,12 @@ def test_each_push_is_new_to_a_reader_once(repo: Path, ref: OwnRef) -> None:
     here, before = find_repo(repo), None
     for number in range(5):
         tip = add(here, ref, 2 * number, 2 * number + 1)
-        found = listing(here, tip, before)
+        found = list_segments(here, tip, before)
         assert set(found.segments) == names(2 * number, 2 * number + 1)
         assert (found.strange, found.cut) == (0, False)
         before = tip
-    assert set(listing(here, tip, None).segments) == names(*range(10))
-    assert set(listing(here, tip, "1" * 40).segments) == names(*range(10))
+    assert set(list_segments(here, tip, None).segments) == names(*range(10))
+    assert set(list_segments(here, tip, "1" * 40).segments) == names(*range(10))
 
 
 def test_what_the_tip_holds_makes_no_commit(repo: Path, ref: OwnRef) -> None:
@@ -66,7 +66,7 @@ def test_what_the_tip_holds_makes_no_commit(repo: Path, ref: OwnRef) -> None:
 def test_a_commit_says_whose_it_is_whoever_the_user_is_to_git(repo: Path, ref: OwnRef) -> None:
     here = find_repo(repo)
 
-    owner = owner_of(Ref("", "origin", MARA, ""), listing(here, add(here, ref, 1), None).format)
+    owner = read_owner(Ref("", "origin", MARA, ""), list_segments(here, add(here, ref, 1), None).format)
 
     assert owner is not None
     assert (owner.version, owner.email) == (2, "mara@example.com")
@@ -75,9 +75,9 @@ def test_a_commit_says_whose_it_is_whoever_the_user_is_to_git(repo: Path, ref: O
 def test_a_commit_under_another_persons_ref_verifies_nobody(repo: Path, ref: OwnRef) -> None:
     here = find_repo(repo)
 
-    said = listing(here, add(here, ref, 1), None).format
+    said = list_segments(here, add(here, ref, 1), None).format
 
-    owner = owner_of(Ref("", "origin", "ines-example-com/0000000000", ""), said)
+    owner = read_owner(Ref("", "origin", "ines-example-com/0000000000", ""), said)
 
     assert owner is not None
     assert owner.email == ""
@@ -97,10 +97,10 @@ def test_the_first_layout_is_read_and_added_to(repo: Path, ref: OwnRef) -> None:
     tip = add(here, ref, 2)
 
     assert tip_of(here, f"{tip}^") == first
-    assert listing(here, first, None) == tree.Listing("rekal 1\nstore x\nauthor Mara <m@e>\n", {old.name: blob})
-    assert set(listing(here, tip, first).segments) == names(2)
-    assert set(listing(here, tip, None).segments) == {old.name} | names(2)
-    assert listing(here, tip, None).format == "rekal 2\nauthor Mara <mara@example.com>\n"
+    assert list_segments(here, first, None) == tree.Listing("rekal 1\nstore x\nauthor Mara <m@e>\n", {old.name: blob})
+    assert set(list_segments(here, tip, first).segments) == names(2)
+    assert set(list_segments(here, tip, None).segments) == {old.name} | names(2)
+    assert list_segments(here, tip, None).format == "rekal 2\nauthor Mara <mara@example.com>\n"
 
 
 def test_trees_without_end_are_not_all_read(repo: Path, ref: OwnRef, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_trees_without_end_are_not_all_read(repo: Path, ref: OwnRef, monkeypatch
         tip = add(here, ref, number)
     monkeypatch.setattr(tree, "MAX_TREES", 5 * 48)  # a tree of one segment takes 48 bytes
 
-    found = listing(here, tip, None)
+    found = list_segments(here, tip, None)
 
     assert set(found.segments) == names(*range(7, 12))
     assert found.strange == 7
@@ -121,7 +121,7 @@ def test_commits_without_end_are_not_all_read(repo: Path, ref: OwnRef, monkeypat
         tip = add(here, ref, number)
     monkeypatch.setattr(tree, "MAX_COMMITS", 4)
 
-    found = listing(here, tip, None)
+    found = list_segments(here, tip, None)
 
     assert set(found.segments) == names(2, 3, 4, 5)
     assert found.strange == 1
@@ -134,9 +134,9 @@ def test_a_clone_that_is_shallow_gets_all_of_a_ref(tmp_path: Path) -> None:
     noor = Clone(tmp_path / "noor", tmp_path / "remote.git", "noor")
     git(noor.root, "fetch", "-q", "--depth=1", "origin")
 
-    cut = receive(noor.layout, noor.repo, ["origin"])
+    cut = receive_refs(noor.layout, noor.repo, ["origin"])
     git(noor.root, "fetch", "-q", "--unshallow", "origin")
-    whole = receive(noor.layout, noor.repo, ["origin"])
+    whole = receive_refs(noor.layout, noor.repo, ["origin"])
 
     assert [cut.imported.sessions, whole.imported.sessions] == [0, 2]
     assert "a shallow fetch left part of it behind" in cut.notes[0]

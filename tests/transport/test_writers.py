@@ -10,9 +10,9 @@ from benchmarks.bench_writers import Writer, interleave, payload, size, team
 from rekal.git import find_repo
 from rekal.git.objects import read_measured_objects
 from rekal.store.ledger import open_ledger
-from rekal.transport.receive import receive
-from rekal.transport.tree import listing, readable
-from rekal.wire.segment import decode
+from rekal.transport.receive import receive_refs
+from rekal.transport.tree import find_readable, list_segments
+from rekal.wire.segment import decode_segments
 from tests.conftest import git
 
 
@@ -38,8 +38,8 @@ def check(parent: Path, writers: int, pushes: int) -> float:
 def texts_at(remote: Path, ref: str) -> list[str]:
     """What all turns on a ref say."""
     repo = find_repo(remote)
-    blobs = readable(repo, listing(repo, ref, None).segments)
-    records, report = decode(data for _, data in read_measured_objects(repo, dict(blobs.values())))
+    blobs = find_readable(repo, list_segments(repo, ref, None).segments)
+    records, report = decode_segments(data for _, data in read_measured_objects(repo, dict(blobs.values())))
     assert report.skips == ()
     return sorted(turn.content for record in records for turn in getattr(record, "turns", ()))
 
@@ -47,7 +47,7 @@ def texts_at(remote: Path, ref: str) -> list[str]:
 def check_reader(member: Writer, texts: list[str]) -> None:
     """One member fetches and has what all the others said."""
     member.fetch()
-    received = receive(member.layout, member.repo, ["origin"])
+    received = receive_refs(member.layout, member.repo, ["origin"])
     assert received.notes == ()
     with open_ledger(member.layout.data, read_only=True) as ledger:
         sql = "SELECT content FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.origin <> 'local'"
