@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from rekal.scrub.accounts import find_account_names
 from rekal.scrub.people import name_pseudonym
 from rekal.scrub.regex import Regex
 from rekal.scrub.rules import Rules
@@ -27,6 +28,8 @@ _DASHED = Regex(r"(?:home|[Uu]sers)-(?P<name>[A-Za-z0-9_\-]{1,64})")
 # What may stand before it: a slash, before that a drive or mount, and before that no longer path or word.
 _BEFORE = Regex(
     rf"(?:{_SLASH}private(?={_SLASH})|{_SLASH}mnt{_SLASH}[A-Za-z](?={_SLASH})|(?<![A-Za-z0-9])[A-Za-z](?::|%3[Aa])|"
+    rf"{_SLASH}cygdrive{_SLASH}[A-Za-z](?={_SLASH})|{_SLASH}(?:export|usr|var|nfs|net|data)(?={_SLASH})|"
+    rf"(?<![\w.~/\\])\\{{2,4}}[\w.$\-]{{1,40}}(?:\\{{1,2}}[\w.$\-]{{1,40}})?(?=\\)|"
     rf"(?<![\w.~/\\]){_SLASH}[A-Za-z](?={_SLASH}\Z))?{_SLASH}\Z"
 )
 _DASH_BEFORE = Regex(r"(?:(?<![A-Za-z0-9])[A-Za-z]-|-mnt-[A-Za-z])?-\Z")
@@ -41,9 +44,13 @@ _NOBODY = word_set("""
     node app coder codespace vscode gitpod git root user users username you me someone name youruser
     yourname your-name your_user your-username foo bar alice bob linuxbrew admin administrator guest
     test tester nobody www-data jenkins circleci travis docker sandbox workspace work dev developer
-    build builder page pages index me. .. . src components
+    build builder page pages index me. .. . src components staff wheel adm cdrom sudo dip plugdev users
+    docker postgres mysql redis nginx nobody nogroup daemon bin sys runner_user circleci www root: none null string
+    name: video audio input kvm lp lpadmin sambashare dialout netdev bluetooth messagebus systemd-network
 """)
-_LOOK_BACK = 32
+_LOOK_BACK = 96
+# What a whole path stands behind. Elsewhere `/home/page` may be an address of a site.
+_WHOLE_PATH = Regex(r"""(?:\bcd |\b(?:HOME|PWD|USERPROFILE|cwd|workdir|home)\\*["']?[ ]?[=:][ ]?\\*["']?)\Z""")
 _BORDERS = frozenset(" \t\n\"'`=(,;")
 # The character before "home" or "users" in any spelling: a slash, a dash, or the end of %2F or %5C.
 _AHEAD = frozenset("/\\-FfCc")
@@ -81,6 +88,10 @@ class Homes:
                     edits.append(edit)
         for listed in self._unusual:
             edits.extend(listed.edits(text, low))
+        for start, end in find_account_names(text):
+            _, replacement = self._of(text[start:end])
+            if replacement:
+                edits.append((start, end, replacement))
         return _apply_edits(text, sorted(edits)) if edits else text
 
     def _path(self, text: str, at: int) -> tuple[int, int, str] | None:
@@ -94,14 +105,22 @@ class Homes:
             name = name.rstrip(".")
             end = begin + len(name)
         own, replacement = self._of(name)
-        if not replacement or not (own or more):
+        if not replacement:
             return None
         start, inside = _beginning(text, at)
+        if not (own or more or self._ends_a_home(text, start, at, name)):
+            return None
         if start == at:
             return None
         if own and not inside:
             return start, end, "~"
         return None if inside and not own else (begin, end, replacement)
+
+    def _ends_a_home(self, text: str, start: int, at: int, name: str) -> bool:
+        """True if the path that ends with the name at ``at`` is a home: no address of a site is written so."""
+        if not name[:1].isalpha() or "." in name:
+            return False
+        return text[at] == "U" or _WHOLE_PATH.search(text[max(0, start - 24) : start]) is not None
 
     def _of_name(self, name: str) -> tuple[bool, str]:
         """Return (is the user's own, replacement) for ``name``; the replacement is empty when the name may stay."""

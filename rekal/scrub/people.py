@@ -11,11 +11,11 @@ from rekal.scrub.regex import Regex
 from rekal.scrub.secrets.kind import Span
 from rekal.scrub.secrets.placeholder import word_set
 
-_BESIDE = Regex(r"[A-Za-z0-9._%+\-]@[A-Za-z0-9]")
+_BESIDE = Regex(r"[A-Za-z0-9._%+\-]@[^\W_]")
 _LOCAL = Regex(r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}\Z")
 # In a URL a login and its host look like an address.
 _LOGIN = Regex(r"://[^\s/@]*\Z")
-_DOMAIN = Regex(r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9_\-(])")
+_DOMAIN = Regex(r"(?:[^\W_](?:[\w\-]{0,61}[^\W_])?\.){1,6}(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9_\-(])")
 _NOBODY = Regex(
     r"(?:git|hg|svn|root|no-?reply|do-?not-?reply|user(?:name)?|you|me|someone|name|foo|bar|info|support|hello|security|"
     r"contact|admin|test|dependabot.*|github-actions.*|.*\[bot\]|.*noreply.*)\Z",
@@ -56,6 +56,29 @@ def find_emails(text: str) -> Iterator[Span]:
             ):
                 yield start, domain.end()
         at = text.find("@", at + 1)
+
+
+_SPELLED = Regex(
+    r"(?P<local>[A-Za-z0-9][A-Za-z0-9._+\-]{0,63})(?:[ ]?[(\[]at[)\]][ ]?|%40|\\+u0040)"
+    r"(?P<domain>[A-Za-z0-9][A-Za-z0-9\-]{0,62}(?:(?:\.|[ ]?[(\[]dot[)\]][ ]?)[A-Za-z0-9\-]{2,63}){1,4})"
+)
+_SPELLINGS = ("(at)", "[at]", "%40", "u0040")
+_IPV6 = Regex(r"(?<![\w:.])2[0-9a-fA-F]{3}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
+
+
+def find_spelled_emails(text: str) -> Iterator[Span]:
+    """Addresses of people in which the @ is spelled otherwise: ``(at)``, ``%40``."""
+    if any(spelling in text for spelling in _SPELLINGS):
+        for match in _SPELLED.finditer(text):
+            if not _NOBODY.match(match["local"]) and not _NOWHERE.match(match["domain"]):
+                yield match.span()
+
+
+def find_public_ipv6(text: str) -> Iterator[Span]:
+    """IPv6 addresses of the public range, those of documentation left out."""
+    for match in _IPV6.finditer(text):
+        if not match[0].lower().startswith("2001:db8") and match[0].count(":") >= 3:
+            yield match.span()
 
 
 def find_public_ips(text: str) -> Iterator[Span]:

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from rekal.scrub.secrets.kind import Hay, Kind
+from rekal.scrub.secrets.kind import Hay, Kind, shared_part
 
 _RUN = b"a" * 16
 _LEAD = 16
+# Shorter hexadecimal runs are short hashes and parts of UUIDs.
+_LEAST_HEX = 32
 _TOKEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _CLASSES = bytes(ord("a" if chr(code) in _TOKEN else " ") for code in range(256))
 _WORD = "abcdefghijklmnopqrstuvwxyz_-"
 _HEX = "0123456789abcdef-"
 # Shorter runs of letters in both cases alone are identifiers: one token in 500 of this length has no digit.
 _IDENTIFIER = 36
-# Parts that several hints share: without the part none of them needs to be looked for.
-_SHARED = ("key", "pass", "auth", "secret", "hook", "token", " -", "sk-")
 
 
 class Prefilter:
@@ -35,8 +35,8 @@ class Prefilter:
         # Texts are many and what is in them repeats.
         self._with_parts = lru_cache(maxsize=1024)(self._kinds_with)
 
-    def candidates(self, ascii_text: str, low: str) -> list[tuple[Kind, Hay]]:
-        """The kinds to search for, in their order, each with where its hints are to be looked for.
+    def candidates(self, ascii_text: str, low: str) -> tuple[list[tuple[Kind, Hay]], bool]:
+        """Return (kinds, runs): the kinds to search for, each with where to look for its hints; and if there are runs.
 
         ``ascii_text`` is the text with one ``?`` for any other character, ``low`` the same in lower case.
         """
@@ -44,13 +44,13 @@ class Prefilter:
         runs = long_runs(ascii_text)
         in_run = [part for part in self._in_run if part in runs.text] if runs else []
         if not in_text and not in_run:
-            return []
+            return [], runs is not None
         kinds, absent, absent_in_runs = self._with_parts(tuple(in_text), tuple(in_run))
         text = Hay(low, ascii_text, absent=absent)
         if runs is None:
-            return [(kind, text) for kind in kinds]
+            return [(kind, text) for kind in kinds], False
         runs.absent = absent_in_runs
-        return [(kind, runs if kind.in_run else text) for kind in kinds]
+        return [(kind, runs if kind.in_run else text) for kind in kinds], True
 
     def _kinds_with(
         self, in_text: tuple[str, ...], in_run: tuple[str, ...]
@@ -68,8 +68,7 @@ def _by_part(kinds: Sequence[Kind], *, in_run: bool) -> dict[str, set[int]]:
     for rank, kind in enumerate(kinds):
         if kind.in_run == in_run:
             for hint in kind.hints:
-                part = next((shared for shared in _SHARED if shared in hint), hint)
-                ranks.setdefault(part, set()).add(rank)
+                ranks.setdefault(shared_part(hint), set()).add(rank)
     return ranks
 
 
@@ -81,6 +80,7 @@ def long_runs(text: str) -> Hay | None:
     pieces = []
     joints = []
     shifts = []
+    hexes = []
     size = 0
     while start >= 0:
         end = find(b" ", start + 16)
@@ -94,5 +94,11 @@ def long_runs(text: str) -> Hay | None:
             joints.append(size)
             shifts.append(begin - size)
             size += end - begin + 1
+        elif end - start >= _LEAST_HEX and not run.strip(_HEX):
+            hexes.append((start, end))
         start = find(_RUN, end)
-    return Hay("\n".join(pieces), text, joints, shifts) if pieces else None
+    if not pieces and not hexes:
+        return None
+    hay = Hay("\n".join(pieces), text, joints, shifts)
+    hay.hexes = hexes
+    return hay

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 
 from rekal.scrub import people
+from rekal.scrub.numbers import find_numbers
 from rekal.scrub.paths import Homes
 from rekal.scrub.prefilter import Prefilter
 from rekal.scrub.regex import Regex
 from rekal.scrub.rules import Rules, compile_patterns
 from rekal.scrub.secrets import KINDS
+from rekal.scrub.secrets.kind import Span
+from rekal.scrub.views import View, read_hexadecimal, read_views
 
 Finding = tuple[str, int, int]
 
@@ -19,6 +23,8 @@ _LONGEST_MARKER = 64
 _MARKER = Regex(rf"\[redacted:[a-z0-9\-]{{1,{_LONGEST_MARKER - 11}}}\]")
 # Replacing a finding or a home can complete another's surroundings.
 _MAX_ROUNDS = 8
+# Base64 within JSON within base64 is as deep as configurations go.
+_MAX_DEPTH = 2
 # The shortest finding with its surroundings, "pwd=abcd" or a home directory, is longer.
 _SHORTEST = 6
 # Characters of texts whose scrubbing is remembered: a third of a transcript is what it said shortly before.
@@ -88,7 +94,7 @@ class Scrubber:
 
     def _findings(self, text: str, ascii_text: str, low: str) -> list[Finding]:
         secrets = _merged(self._secrets(text, ascii_text, low))
-        personal = _merged(self._personal(text))
+        personal = _merged(self._personal(text, ascii_text))
         if personal:
             secrets = sorted([*secrets, *_apart(personal, secrets)], key=_start_of)
         return _outside_markers(text, secrets) if secrets else secrets
@@ -98,11 +104,9 @@ class Scrubber:
         return Counter(kind for kind, _, _ in self.find(text))
 
     def _secrets(self, text: str, ascii_text: str, low: str) -> list[Finding]:
-        out: list[Finding] = []
-        for kind, hay in self._prefilter.candidates(ascii_text, low):
-            for start, end in kind.find(text, hay):
-                if not self._is_allowed(text, start, end):
-                    out.append((kind.name, start, end))
+        out, runs = self._known_kinds(text, ascii_text, low)
+        for view in read_views(text, ascii_text, runs):
+            out.extend(self._in_view(text, view, depth=1))
         for pattern in self._custom:
             group: str | int = "secret" if "secret" in pattern.groupindex else 0
             spans = (match.span(group) for match in pattern.finditer(text))
@@ -111,12 +115,42 @@ class Scrubber:
             )
         return out
 
-    def _personal(self, text: str) -> list[Finding]:
+    def _known_kinds(self, text: str, ascii_text: str, low: str, depth: int = 0) -> tuple[list[Finding], bool]:
+        """Findings of the built-in kinds, also in hexadecimal runs; and if the text has runs of token characters."""
         out: list[Finding] = []
+        hexadecimal: list[View] = []
+        candidates, runs = self._prefilter.candidates(ascii_text, low)
+        for kind, hay in candidates:
+            if hay.hexes and not hexadecimal:
+                hexadecimal = list(read_hexadecimal(text, hay))
+            for start, end in kind.find(text, hay):
+                if not self._is_allowed(text, start, end):
+                    out.append((kind.name, start, end))
+        for view in hexadecimal:
+            out.extend(self._in_view(text, view, depth + 1))
+        return out, runs
+
+    def _in_view(self, text: str, view: View, depth: int) -> Iterator[Finding]:
+        """Findings in another reading of ``text``, at their places in it; readings of readings only once more."""
+        forms = _forms(view.text)
+        found, runs = self._known_kinds(view.text, *forms, depth)
+        if depth < _MAX_DEPTH:
+            for inner in read_views(view.text, forms[0], runs):
+                found.extend(self._in_view(view.text, inner, depth + 1))
+        for kind, start, end in found:
+            places: Iterator[Span] = view.places_of(start, end)
+            yield from ((kind, left, right) for left, right in places if not self._is_allowed(text, left, right))
+
+    def _personal(self, text: str, ascii_text: str) -> list[Finding]:
+        out = [found for found in find_numbers(text, ascii_text) if not self._is_allowed(text, *found[1:])]
         if self.rules.email != "keep" and "@" in text:
             out.extend(("email", *span) for span in people.find_emails(text) if not self._is_allowed(text, *span))
+        if self.rules.email != "keep":
+            spelled = people.find_spelled_emails(text)
+            out.extend(("email", *span) for span in spelled if not self._is_allowed(text, *span))
         if self.rules.ip != "keep":
-            out.extend(("ip", *span) for span in people.find_public_ips(text) if not self._is_allowed(text, *span))
+            addresses = itertools.chain(people.find_public_ips(text), people.find_public_ipv6(text))
+            out.extend(("ip", *span) for span in addresses if not self._is_allowed(text, *span))
         return out
 
     def _is_allowed(self, text: str, start: int, end: int) -> bool:

@@ -105,6 +105,7 @@ TOKENS: dict[str, Maker] = {
     "dockerhub-token": token("dckr" + "_pat_", URL_SAFE, 27),
     "nuget-key": token("oy" + "2", string.ascii_lowercase + string.digits, 43),
     "linear-notion-token": token("lin" + "_api_", ALNUM, 40),
+    "service-token": token("crs" + "r_", LOWER_HEX, 64),
     "figma-token": token("fi" + "gd_", URL_SAFE, 40),
     "postman-key": token("PM" + "AK-", LOWER_HEX, 59),
     "sentry-token": token("sntry" + "s_", ALNUM, 80),
@@ -134,6 +135,7 @@ SURROUNDED: dict[str, Maker] = {
     "cli-flag": within("deploy --pass" + "word ", ALNUM, 10),
     "env-assignment": within("export DB_PASS" + "WORD=", ALNUM, 10),
     "url-query": within("https://api.corp.net/v1?api" + "_key=", ALNUM, 20),
+    "password-form": within("CREATE USER app IDENTIFIED " + "BY '", ALNUM, 14, "'"),
     "spoken-password": within("the pass" + "word for staging is ", ALNUM, 12),
     "config-field": within("client" + "_secret: ", ALNUM, 24),
 }

@@ -144,6 +144,9 @@ def test_header_of_a_key_block_alone_stays() -> None:
     assert SCRUBBER.text(text) == text
 
 
-def test_unclosed_private_block_lasts_to_the_end() -> None:
-    assert SCRUBBER.text("a <private> b\nc") == "a [redacted:private]"
+def test_a_private_mark_without_its_end_holds_for_its_line() -> None:
+    assert SCRUBBER.text("a <private> b\nc") == "a [redacted:private]\nc"
+    assert SCRUBBER.text("a <private> b\\nc") == "a [redacted:private]\\nc"
+    assert SCRUBBER.text("a\n<private> b\nc") == "a\n[redacted:private]"
+    assert SCRUBBER.text("how does `<private>` work?\nTell me") == "how does `<private>` work?\nTell me"
     assert SCRUBBER.text("a <PRIVATE>b</Private> c") == "a [redacted:private] c"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekal.scrub.secrets.kind import by_pattern, by_prefix, has_digit, looks_mixed
+from rekal.scrub.secrets.kind import by_pattern, by_prefix, has_digit
 
 # Only its name gives an AWS secret key away.
 _AWS_SECRET = (
@@ -13,7 +13,7 @@ _AWS_SECRET = (
 _GCP_KEY_ID = r"""private_key_id\\*["'][ \t]{0,4}:[ \t]{0,4}\\*["'](?P<secret>[0-9a-f]{40})"""
 
 KINDS = (
-    by_prefix("alibaba-access-key", "LTAI", ("LTAI",), least=16, body="[A-Za-z0-9]", check=looks_mixed),
+    by_prefix("alibaba-access-key", "LTAI", ("LTAI",), least=16, body="[A-Za-z0-9]", check=has_digit),
     by_prefix(
         "aws-access-key",
         "(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)",

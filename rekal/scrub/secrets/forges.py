@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekal.scrub.secrets.kind import by_prefix, looks_mixed
+from rekal.scrub.secrets.kind import by_prefix, looks_drawn
 
 KINDS = (
     by_prefix(
@@ -11,7 +11,7 @@ KINDS = (
         ("AT",),
         least=28,
         body=r"[A-Za-z0-9_\-=]",
-        check=looks_mixed,
+        check=looks_drawn,
     ),
     by_prefix("github-fine-grained", "github_pat_", ("github_pat_",), least=82, body="[A-Za-z0-9_]", anywhere=True),
     by_prefix("github-token", "gh[pousr]_", ("gh",), least=36, body="[A-Za-z0-9]", anywhere=True),

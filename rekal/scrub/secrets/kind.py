@@ -36,15 +36,25 @@ _SAMPLE = "EXAMPLE"
 compile_once = cache(re.compile)
 
 
+# Parts that several hints share: without the part none of them needs to be looked for.
+_SHARED = ("key", "pass", "auth", "secret", "hook", "token", " -", "sk-")
+
+
+def shared_part(hint: str) -> str:
+    """The part of ``hint`` that a text is searched for first: a shared one, or the whole hint."""
+    return next((shared for shared in _SHARED if shared in hint), hint)
+
+
 class Hay:
     """The text in which hints are looked for: the whole text in lower case, or some pieces of it.
 
     ``text`` is what is searched, ``whole`` the whole text with one ``?`` for every character that is not ASCII. With
     pieces, ``text`` joins them, ``joints`` says where each begins in ``text`` and ``shifts`` how far each was moved.
-    ``absent`` are hints known to stand nowhere.
+    ``absent`` are hints known to stand nowhere. ``hexes`` are the spans of runs of 32 or more hexadecimal characters
+    and dashes, which the pieces leave out.
     """
 
-    __slots__ = ("_joints", "_shifts", "absent", "text", "whole")
+    __slots__ = ("_joints", "_shifts", "absent", "hexes", "text", "whole")
 
     def __init__(
         self,
@@ -57,6 +67,7 @@ class Hay:
         self.text = text
         self.whole = whole
         self.absent = absent
+        self.hexes: list[Span] = []
         self._joints = joints
         self._shifts = shifts
 
@@ -172,6 +183,9 @@ def _token_parts(text: str, match: re.Match[str], part: re.Pattern[str], least: 
 
 
 _DIGIT = Regex(r"[0-9]")
+_SEPARATORS = Regex(r"[_\-.=]")
+# Identifiers of more letters than this without a break stand in no real code of the recordings.
+_LONGEST_WORD = 28
 _SMALL = Regex(r"[a-z]")
 _CAPITAL = Regex(r"[A-Z]")
 
@@ -190,6 +204,11 @@ def _goes_on(parts: list[Span], more: str) -> bool:
 def looks_mixed(text: str) -> bool:
     """True if ``text`` has a digit, a small and a capital letter, as generated tokens do and words do not."""
     return bool(_DIGIT.search(text) and _SMALL.search(text) and _CAPITAL.search(text))
+
+
+def looks_drawn(token: str) -> bool:
+    """True if ``token`` has a digit, or a part without separators that is longer than any word."""
+    return has_digit(token) or max(map(len, _SEPARATORS.split(token))) >= _LONGEST_WORD
 
 
 def has_digit(text: str) -> bool:

@@ -43,9 +43,16 @@ _SECRET = Regex(
     r"|token|credentials?|(?:^|[_\-])auth|(?:^|[_\-])cred)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new|value))?$"
 )
 
+# Of twenty random small letters five consonants in a row stand in nine of ten; in words hardly ever.
+_CONSONANTS = Regex(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5}")
+_ONE_WORD = Regex(r"[A-Za-z0-9!#*+%^&@]+")
+_SMALL_RUN = Regex(r"[a-z]{3,}")
+
 _TELLING = word_set("password passwd pwd secret token enter invalid required must should please")
 _HARMLESS = Regex(
-    r"(?:page|next|prev|continu\w*|cursor|cancel\w*|design|max|min|stop|eos|bos|pad|sync|resume|input|output|public)[_\-]?"
+    r"(?:^|[_\-])(?:page|next|prev|continu\w*|cursor|cancel\w*|design|max|min|stop|eos|bos|pad|sync|resume|input|output|public|primary|foreign|"
+    r"partition|sort|cache|hash|range|group|row|idempotency|unique|map|dict|object|item|routing|dedup|order|composite|"
+    r"translation|shortcut|hot|arrow|meta|ctrl|registry|known|trace|event|message|lookup|join|natural|surrogate)[_\-]?"
     r"(?:token|key)"
 )
 
@@ -104,7 +111,9 @@ def _read_value(text: str, at: int, after: re.Match[str]) -> NamedValue | None:
 def _meaning(name: str) -> tuple[str, bool, bool]:
     """``name`` in lower case with its parts apart, whether it says password and whether it says another secret."""
     bare = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-")).lower()
-    secret = _SECRET.search(bare) is not None and not _HARMLESS.search(bare)
+    # In environments any KEY may be one; in code most keys are those of maps.
+    any_key = name.isupper() and bare.endswith(("_key", "-key"))
+    secret = (any_key or _SECRET.search(bare) is not None) and not _HARMLESS.search(bare)
     return bare, _PASSWORD.search(bare) is not None, secret
 
 
@@ -168,7 +177,9 @@ def _read_bare(text: str, after: re.Match[str], form: Form, password: bool) -> N
         return None
     value = match[0] if form == "env" else _LIST_END.split(match[0], maxsplit=1)[0]
     value = value.rstrip(",;.:)}]")
-    if not ((password and _looks_typed(value, form)) or looks_generated(value)):
+    if not (
+        (password and _looks_typed(value, form)) or looks_generated(value) or (form == "env" and _is_one_word(value))
+    ):
         return None
     if is_placeholder(value) or value.startswith(("-", "[", "{")):
         return None
@@ -187,6 +198,11 @@ def _looks_typed(value: str, form: Form) -> bool:
     return len(value) >= 6 and not identifier and re.search(r"[\d!#%^*@]", value) is not None
 
 
+def _is_one_word(value: str) -> bool:
+    """True for letters, digits and signs in one piece: all that an environment can mean under a secret name."""
+    return len(value) >= 10 and _ONE_WORD.fullmatch(value) is not None and has_digit(value) and not value.isdigit()
+
+
 def _is_wordy(value: str) -> bool:
     """True if words of four letters or more make up most of ``value``."""
     return sum(map(len, _WORD.findall(value))) > 0.7 * len(value)
@@ -194,11 +210,24 @@ def _is_wordy(value: str) -> bool:
 
 def looks_generated(value: str) -> bool:
     """True if ``value`` looks generated: eight or more characters, digits among letters, neither words nor a path."""
-    if len(value) < 8 or re.search(r"[\s(){}<>\[\]|]", value) or not re.search(r"\d", value):
+    if len(value) < 8 or re.search(r"[\s(){}<>\[\]|]", value):
         return False
+    if not re.search(r"\d", value):
+        return _looks_drawn_from_letters(value)
     if not re.search(r"[A-Za-z]", value) or "://" in value or value.startswith(("/", "./", "~", "../", "@")):
         return False
     return not _is_wordy(value)
+
+
+def _looks_drawn_from_letters(value: str) -> bool:
+    """True if ``value`` is 16 or more letters in one piece that no words make up."""
+    if len(value) < 16 or not value.isalpha() or not value.isascii():
+        return False
+    if not (value.islower() or value.isupper()):
+        # In random letters small ones seldom stand three in a row; in names they nearly always do.
+        return sum(map(len, _SMALL_RUN.findall(value))) < len(value) / 2
+    vowels = sum(value.lower().count(vowel) for vowel in "aeiouy")
+    return vowels < 0.25 * len(value) or _CONSONANTS.search(value) is not None
 
 
 def _by_form(form: Form) -> Finder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekal.scrub.secrets.kind import START, by_pattern, by_prefix, looks_mixed
+from rekal.scrub.secrets.kind import START, by_pattern, by_prefix, looks_drawn
 
 KINDS = (
     by_pattern("airtable-token", START + r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", ("pat",), in_run=True),
@@ -14,7 +14,7 @@ KINDS = (
         ("lin_api_", "lin_oauth_", "ntn_", "secret_"),
         least=40,
         body="[A-Za-z0-9]",
-        check=looks_mixed,
+        check=looks_drawn,
     ),
     by_prefix("new-relic-key", "(?:NRAK-|NRII-|NRJS-)", ("NR",), least=19, body=r"[A-Za-z0-9\-]"),
     by_prefix("postman-key", "PMAK-", ("PMAK-",), least=40, body=r"[A-Za-z0-9\-]"),
