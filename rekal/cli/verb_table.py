@@ -15,6 +15,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "Let agents have what bears on their work without asking; off until it is turned on.",
     ),
     "hook": ("hosts.hook", "Answer a hook of an agent's host: start, prompt, tool, compact or end."),
+    "mcp": ("hosts.mcp", "Serve memory to agents over MCP, on standard input and output."),
     "version": ("version", "Print the version."),
     "recall": ("recall", "Ask what past sessions know."),
     "show": ("show", "A session, one turn of it with its neighbours, or the sessions of a commit."),

@@ -1,0 +1,239 @@
+"""The profile ``core``: six tools that cost an agent little to know and little to read."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any, cast
+
+from rekal.app.ask_question import Question, ask_question, note_shown
+from rekal.app.explain_lines import explain_target
+from rekal.app.memories import remember, review_memory
+from rekal.app.memory_check import check_proposal
+from rekal.app.read_ledger import show_sessions
+from rekal.mcp.tools import SHORTEST_ID, Tool, ToolAnswer, ToolCall, fail, say
+from rekal.memory.events import MEMORY_TYPES, MemoryType
+from rekal.memory.matchers import matcher_from
+from rekal.memory.write import NewMemory
+from rekal.recall.answer import Answer, Hit
+
+BUDGET = 1_500  # tokens of a recall unless the caller says otherwise
+_MOST_BUDGET = 1_800
+_MOST_TURNS = 60
+_PAGE = 8_000  # characters of a page of a session
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_ELSEWHERE = (
+    "there is no repository with a rekal store here; memories go to your personal store (`rekal init` makes one)"
+)
+Fields = dict[str, Any]
+
+
+def one_line(text: str, limit: int) -> str:
+    """``text`` on one line without control characters, cut to ``limit`` characters."""
+    flat = " ".join(_CONTROL.sub("", text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def _day(when: datetime | None) -> str:
+    return when.strftime("%Y-%m-%d") if when else "undated"
+
+
+def _recall(call: ToolCall) -> ToolAnswer:
+    if call.desk.app is None:
+        return fail(_ELSEWHERE)
+    question = Question(
+        text=call.text("question"),
+        file=call.text("file") or None,
+        since=call.text("since") or None,
+        limit=call.number("limit", 5, 20),
+        budget=max(50, call.number("budget", BUDGET, _MOST_BUDGET)),
+    )
+    answer = ask_question(call.desk.app, question)
+    note_shown(call.desk.app, answer)
+    return say(render_answer(answer))
+
+
+def render_answer(answer: Answer) -> str:
+    """A recall's answer as text: the verdict, memories, turns with their handles, words that nothing covers."""
+    lines = [f"{answer.verdict} {answer.reason}".strip()]
+    for row in answer.memories or ():
+        because = f" because {one_line(row.because, 160)}" if row.because else ""
+        instead = f"; instead: {one_line(row.instead, 160)}" if row.instead else ""
+        ground = f" [{row.grounds}]" if row.grounds and row.grounds != "fresh" else ""
+        lines.append(
+            f"{row.label} {row.id[:10]} {_day(row.occurred_at)} {one_line(row.actor, 40)}, {row.state}: "
+            f"{one_line(row.text, 300)}{because}{instead}{ground}"
+        )
+    for hit in answer.sessions:
+        lines += _hit_lines(hit)
+    for passage in answer.knowledge[:3]:
+        lines.append(f"file {passage.path}:{passage.start}-{passage.end}")
+        if answer.verdict == "KNOWLEDGE":
+            lines.append(f'  "{one_line(passage.text, 400)}"')
+    if answer.uncovered:
+        lines.append(f"uncovered: {', '.join(one_line(word, 40) for word in answer.uncovered)}")
+    lines += [f"note: {one_line(note, 200)}" for note in answer.notes if "behind" in note or "left out" in note]
+    return "\n".join(lines)
+
+
+def _hit_lines(hit: Hit) -> list[str]:
+    whose = "" if hit.origin == "local" else " (a teammate's)"
+    place = f"{hit.branch or '-'}" + (f"@{hit.commits[0][:8]}" if hit.commits else "")
+    out = []
+    for row in hit.rows:
+        who = hit.author_name if row.role in ("human", "steering") else hit.agent
+        handle = f"{hit.session_id[:10]}#{row.seq}"
+        out.append(f'{handle} {_day(row.occurred_at)} {one_line(who, 40)}{whose} {place}: "{one_line(row.text, 600)}"')
+    return out
+
+
+def _read_session(call: ToolCall) -> ToolAnswer:
+    if call.desk.app is None:
+        return fail(_ELSEWHERE)
+    name, _, turn = call.text("session").partition("#")
+    count = max(1, call.number("count", 20, _MOST_TURNS))
+    first = call.number("first", max(0, int(turn) - 3) if turn.isdigit() else 0, 10**6)
+    found = show_sessions(call.desk.app, name, first, count)
+    if not found:
+        return fail(f"nothing is known as {one_line(name, 60)}")
+    lines: list[str] = []
+    for one in found:
+        s = one.session
+        lines.append(f"{s.id[:10]} {s.agent} for {s.author_name}, {s.branch or '-'}, {one.total_turns} turns")
+        lines += [f"commit {c.git_sha[:10]} {one_line(c.subject or '', 80)}" for c in one.checkpoints[:5]]
+        for said in s.turns:
+            row = f"#{said.seq} {_day(said.occurred_at)} {said.role}: {one_line(said.content, 1_500)}"
+            if sum(map(len, lines)) + len(row) > _PAGE:
+                lines.append(f"cut here: go on with first={said.seq}")
+                break
+            lines.append(row)
+        else:
+            lines += [f"more: go on with first={first + count}"] if one.truncated else []
+    return say("\n".join(lines))
+
+
+def _why(call: ToolCall) -> ToolAnswer:
+    if call.desk.app is None:
+        return fail(_ELSEWHERE)
+    answer = explain_target(call.desk.app, call.text("target"))
+    lines = [f"{answer.recorded} of {answer.lines} lines have a record" if answer.path else f"commit {answer.target}"]
+    for one in answer.reasons[:6]:
+        place = f"lines {one.first}-{one.last}: " if one.first else ""
+        commit = f"{(one.commit or '')[:10]} {one_line(one.subject or '', 80)}"
+        lines.append(f"{place}{one.level} {commit}".rstrip())
+        if one.session_id:
+            lines.append(f"  turn {one.session_id[:10]}#{one.turn} by {one.agent or 'an agent'}")
+        for label, quote in (("asked", one.prompt), ("because", one.because)):
+            if quote is not None:
+                lines.append(f'  {label}: "{one_line(quote.text, 400)}"')
+    return say("\n".join(lines))
+
+
+def _check(call: ToolCall) -> ToolAnswer:
+    checked = check_proposal(call.desk, call.text("plan"), call.texts("files"))
+    lines: list[str] = [checked.level]
+    for one in checked.findings:
+        rule = one.finding.memory
+        because = f" because {one_line(rule.because, 200)}" if rule.because else ""
+        instead = f"; instead: {one_line(rule.instead, 200)}" if rule.instead else ""
+        lines.append(
+            f"{one.finding.level} {rule.id[:10]} {_day(rule.occurred_at)} {one_line(rule.actor, 40)}, {rule.state}: "
+            f"{one_line(rule.text, 300)}{because}{instead} ({one.finding.because})"
+        )
+    return say("\n".join(lines))
+
+
+def _remember(call: ToolCall) -> ToolAnswer:
+    kind = call.text("type", "note")
+    new = NewMemory(
+        text=call.text("text"),
+        type=cast(MemoryType, kind),
+        because=call.text("because") or None,
+        instead=call.text("instead") or None,
+        tags=tuple(call.texts("tags")),
+        matcher=matcher_from(call.texts("when"), (), (), ()) or None,
+    )
+    made = remember(call.desk, new)
+    lines = [f"{made.memory.state} {made.memory.id[:10]} ({made.memory.type})"]
+    lines += [f"note: {note}" for note in made.notes]
+    lines += [f"{one.why} {one.second.id[:10]}: {one_line(one.second.text, 200)}" for one in made.conflicts[:5]]
+    return say("\n".join(lines))
+
+
+def _forget(call: ToolCall) -> ToolAnswer:
+    if len(call.text("memory")) < SHORTEST_ID:
+        return fail(f"{call.text('memory')} is too short for an id; give {SHORTEST_ID} characters or more")
+    held = review_memory(call.desk, call.text("memory"), "retract", call.text("note") or None)
+    return say(f"{held.state} {held.id[:10]}; it stays in the log")
+
+
+def _schema(required: tuple[str, ...], **properties: Fields) -> Fields:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _string(words: str) -> Fields:
+    return {"type": "string", "description": words}
+
+
+def _list(words: str) -> Fields:
+    return {"type": "array", "items": {"type": "string"}, "description": words}
+
+
+def core_tools() -> list[Tool]:
+    """The six tools, with flat schemas that every client takes."""
+    # Long because it is a table: one entry a tool.
+    number = {"type": "integer", "minimum": 0}
+    reads = {"readOnlyHint": True, "openWorldHint": False}
+    adds = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+    entries = [
+        (
+            "recall",
+            "Ask what past sessions and memories of this repository know. INJECT: rows that bear on it. KNOWLEDGE: "
+            "read the file. SILENCE: nothing is known, go on without.",
+            _schema(
+                ("question",), question=_string("A question in plain words"),
+                file=_string("Only what touched this path"),
+                since=_string("Only from this date or age on: 2026-03-01, 30d"), limit=number,
+                budget={**number, "description": "Tokens of the answer, at most 1800"},
+            ),
+            reads, _recall,
+        ),
+        (
+            "read_session", "Read turns of a session that recall named, a page at a time.",
+            _schema(
+                ("session",), session=_string("Handle as recall gives it, 32p486y8k2 or 32p486y8k2#3, or a commit"),
+                first={**number, "description": "First turn"}, count={**number, "description": "Turns at most"},
+            ),
+            reads, _read_session,
+        ),
+        (
+            "why", "Find the turn that wrote lines of a file, or led to a commit.",
+            _schema(("target",), target=_string("FILE:LINE, FILE:LINE-LINE, FILE or a commit")), reads, _why,
+        ),
+        (
+            "check",
+            "Hold what you are about to do against decisions and ruled-out approaches, before you propose it. "
+            "RULED-OUT: do not. CONSULT: judge by these. CLEAR: nothing bears on it.",
+            _schema(("plan",), plan=_string("The approach, command or diff"), files=_list("Files it touches")),
+            reads, _check,
+        ),
+        (
+            "remember", "Keep a decision, a dead end or a fact for later sessions. A person accepts it afterwards.",
+            _schema(
+                ("text",), text=_string("One or two sentences; of a dead end, the approach"),
+                type={"type": "string", "enum": list(MEMORY_TYPES)}, because=_string("The reason"),
+                instead=_string("What to do instead"), tags=_list("Tags"),
+                when=_list("Of a dead end: regular expressions of its code, such as `import redis`"),
+            ),
+            adds, _remember,
+        ),
+        (
+            "forget", "Take a memory back.",
+            _schema(("memory",), memory=_string("Its id"), note=_string("The reason")),
+            {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}, _forget,
+        ),
+    ]  # fmt: skip
+    return [
+        Tool({"name": name, "description": words, "inputSchema": schema, "annotations": hints}, run, hints is not reads)
+        for name, words, schema, hints, run in entries
+    ]

@@ -1,0 +1,153 @@
+"""The profile ``recall``: the tools of the two programs of that name, over one search of sessions and memories."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from rekal.app.ask_question import Question, ask_question
+from rekal.app.hosts.memory_search import RankWeights, rank_by_text
+from rekal.app.memories import remember, review_memory
+from rekal.app.memory_views import find_memory
+from rekal.errors import UsageError
+from rekal.mcp.tools import SHORTEST_ID, Tool, ToolAnswer, ToolCall, fail, pretty, say
+from rekal.memory.write import NewMemory
+
+_MOST = 100
+_DATED = re.compile(r"^\[\d{4}")
+_NOTHING = "No results found."
+Fields = dict[str, Any]
+
+
+def _schema(required: tuple[str, ...] = (), **properties: Fields) -> Fields:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _text(words: str) -> Fields:
+    return {"type": "string", "description": words}
+
+
+def _number(words: str, least: float = 0) -> Fields:
+    return {"type": "number", "minimum": least, "description": words}
+
+
+_TEXTS: Fields = {"type": "array", "items": {"type": "string"}}
+
+
+def _search(call: ToolCall) -> ToolAnswer:
+    query = call.text("query")
+    limit = call.number("limit", call.number("top_k", 10, _MOST), _MOST)
+    types = set(call.texts("source_types"))
+    results = [] if types and "memory" not in types else _memories(call, query, limit)
+    if call.desk.app is not None and (not types or types & {"session", "message"}):
+        results += _sessions(call, query, limit)
+    results = results[:limit]
+    if not results:
+        return say(_NOTHING, {"results": []})
+    blocks = [f"[{one['source']}] (score: {one['score']:.3f})\n{one['text']}" for one in results]
+    ids = ",".join(str(one["id"]) for one in results)
+    text = "\n---\n".join(blocks) + f"\n---\n{len(results)} results\n[result-id: {ids}]"
+    return say(text, {"results": results})
+
+
+def _memories(call: ToolCall, query: str, limit: int) -> list[Fields]:
+    since = call.text("since")
+    held = [one for one in call.desk.memories().current() if not since or one.occurred_at.isoformat() >= since]
+    found = rank_by_text(call.desk, held, query, limit, RankWeights(0.5, 0.5, 0.0))
+    least = call.arguments.get("min_confidence")
+    floor = float(least) if isinstance(least, int | float) else 0.25
+    return [
+        {"id": one.memory.id, "type": "memory", "source": f"memory {one.memory.actor_type}", "text": one.memory.text,
+         "date": one.memory.occurred_at.date().isoformat(), "score": one.score}
+        for one in found
+        if one.score >= floor
+    ]  # fmt: skip
+
+
+def _sessions(call: ToolCall, query: str, limit: int) -> list[Fields]:
+    assert call.desk.app is not None
+    answer = ask_question(call.desk.app, Question(text=query, since=call.text("since") or None, limit=limit))
+    if answer.verdict != "INJECT":
+        return []
+    return [
+        {"id": f"{hit.session_id}#{row.seq}", "type": "session", "source": f"session {hit.session_id[:10]}",
+         "text": row.text, "date": row.occurred_at.date().isoformat() if row.occurred_at else None,
+         "score": answer.support}
+        for hit in answer.sessions
+        for row in hit.rows
+    ]  # fmt: skip
+
+
+def _save(call: ToolCall) -> ToolAnswer:
+    made = remember(call.desk, NewMemory(text=call.text("text"), tags=tuple(call.texts("tags")))).memory
+    return say(pretty({"id": made.id, "saved": True}))
+
+
+def _remember(call: ToolCall) -> ToolAnswer:
+    text = call.text("text").strip()
+    dated = text if _DATED.match(text) else f"[{datetime.now(UTC):%Y-%m-%d}] {text}"
+    # ``human`` is an agent's word: what an agent writes is a proposal all the same.
+    made = remember(call.desk, NewMemory(text=dated if text else text, type="fact")).memory
+    kind = "remember:human" if call.arguments.get("human") else "remember:ai"
+    return say(f"Saved memory (id={made.id}, type={kind})")
+
+
+def _forget(call: ToolCall) -> ToolAnswer:
+    name = call.text("memory_id") or str(call.arguments.get("memory_id", ""))
+    try:
+        held = find_memory(call.desk, name if len(name) >= SHORTEST_ID else "")
+    except UsageError:
+        return fail(f"Memory {name} not found")
+    review_memory(call.desk, held.id, "retract")
+    return say(f"Deleted memory {held.id}")
+
+
+def _stats(call: ToolCall) -> ToolAnswer:
+    held = call.desk.memories().current()
+    counts: dict[str, int] = {}
+    for one in held:
+        counts[f"{one.type} by {one.actor_type}"] = counts.get(f"{one.type} by {one.actor_type}", 0) + 1
+    rows = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:20]
+    return say("\n".join([f"Total: {len(held)}", *(f"{name}: {count}" for name, count in rows)]))
+
+
+def recall_tools() -> list[Tool]:
+    """The five tools; ``recall_search`` takes the parameters of both programs."""
+    reads = {"readOnlyHint": True, "openWorldHint": False}
+    adds = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+    search = _schema(
+        ("query",),
+        query=_text("What to look for"),
+        limit=_number("How many results at most"),
+        top_k=_number("The same as limit"),
+        since=_text("Only from this date on"),
+        source_types={**_TEXTS, "description": "Only these: memory, session"},
+        min_confidence=_number("Least score of a memory"),
+    )
+    entries = [
+        ("recall_search", "Search past sessions and memories.", search, reads, _search),
+        (
+            "memory_save", "Remember a text.",
+            _schema(("text",), text=_text("What to remember"), tags={**_TEXTS, "description": "Its tags"}), adds, _save,
+        ),
+        (
+            "recall_remember", "Remember a fact, with today's date.",
+            _schema(("text",), text=_text("The fact"), human={"type": "boolean", "description": "A person said so"}),
+            adds, _remember,
+        ),
+        (
+            "recall_forget", "Take a memory back.",
+            _schema(("memory_id",), memory_id={"type": ["string", "integer"], "description": "Id of the memory"}),
+            {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}, _forget,
+        ),
+        ("recall_stats", "Count what is remembered.", _schema(), reads, _stats),
+    ]  # fmt: skip
+    return [
+        Tool(
+            {"name": name, "description": words, "inputSchema": schema, "annotations": hints},
+            run,
+            not hints["readOnlyHint"],
+        )
+        for name, words, schema, hints, run in entries
+    ]

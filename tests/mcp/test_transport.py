@@ -1,0 +1,105 @@
+"""The official client reaches the server over stdio and over HTTP, and nobody else reaches it over HTTP."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+import anyio
+import httpx2
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from rekal.mcp.http import http_app
+from rekal.mcp.server import RekalServer
+from tests.support.app import Rekal
+
+TOKEN = "t" * 32
+
+
+def test_the_official_client_over_stdio(rekal: Rekal) -> None:
+    async def talk() -> list[Any]:
+        command = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "rekal", "mcp", "--profile", "graph"],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            cwd=str(rekal.root),
+        )
+        async with stdio_client(command) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            listed = await session.list_tools()
+            entity = {"name": "a", "entityType": "t", "observations": ["x"]}
+            made = await session.call_tool("create_entities", {"entities": [entity]})
+            read_back = await session.call_tool("read_graph", {})  # the client checks it against the schema
+            resource = await session.read_resource("memory://knowledge-graph")
+            return [
+                len(listed.tools),
+                made.is_error,
+                read_back.structured_content,
+                getattr(resource.contents[0], "text", ""),
+            ]
+
+    count, failed, graph, text = anyio.run(talk)
+    assert count == 9
+    assert not failed
+    assert graph["entities"] == [{"name": "a", "entityType": "t", "observations": ["x"]}]
+    assert '"name": "a"' in text
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"authorization": f"Bearer {TOKEN}"}, 200),
+        ({}, 401),
+        ({"authorization": "Bearer wrong"}, 401),
+        ({"authorization": TOKEN}, 401),
+        ({"authorization": f"Bearer {TOKEN}", "origin": "http://evil.example"}, 403),
+        ({"authorization": f"Bearer {TOKEN}", "host": "evil.example:8787"}, 403),
+        ({"authorization": f"Bearer {TOKEN}", "origin": "http://127.0.0.1:8787"}, 200),
+        ({"authorization": f"Bearer {TOKEN}", "origin": "null"}, 403),
+    ],
+)
+def test_http_wants_the_token_and_a_local_caller(rekal: Rekal, headers: dict[str, str], status: int) -> None:
+    async def ask() -> int:
+        server = RekalServer("core", cwd=rekal.root)
+        guard: Any = http_app(server, TOKEN)
+        inner = guard._app
+        async with inner.router.lifespan_context(inner):
+            transport = httpx2.ASGITransport(app=guard)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8787") as client:
+                sent = {"accept": "application/json, text/event-stream", **headers}
+                return (await client.post("/mcp", json=INITIALIZE, headers=sent)).status_code
+
+    assert anyio.run(ask) == status
+
+
+def test_without_the_extra_one_sentence_says_how_to_get_it(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    ran = rekal("mcp")
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1
+    assert "pipx install '.[mcp]'" in ran.err
+
+
+def test_http_is_for_this_machine(rekal: Rekal) -> None:
+    ran = rekal("mcp", "--http", "0.0.0.0:8787")
+    assert ran.code == 2
+    assert "not an address of this machine" in ran.err
