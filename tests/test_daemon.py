@@ -344,3 +344,66 @@ def test_vectors_added_meanwhile_are_seen(rekal: Rekal) -> None:
     append_vectors(rekal.layout.index.parent, "fake:4", np.array([2], np.uint64), np.eye(1, 4, dtype=np.float32))
     assert kept.dense(rekal.layout.index, path) is not first
     kept.close()
+
+
+@pytest.mark.parametrize("words", [["status"], ["query", "SELECT 1"], ["forget", "--yes", "x"], ["_worker"]])
+def test_it_runs_nothing_but_recalls(rekal: Rekal, words: list[str]) -> None:
+    from rekal.cli.served import serve_request
+
+    request = RecallRequest(words, str(rekal.root), dict(os.environ), (False, False))
+    assert serve_request(request) is None
+
+
+def test_neither_programs_nor_settings_of_git_are_the_clients_choice(rekal: Rekal, tmp_path: Path) -> None:
+    from rekal.cli.served import serve_request
+
+    talk(rekal, "one", "the retry queue lives in postgres")
+    assert rekal("_worker").code == 0
+    evil = tmp_path / "git"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n", encoding="utf-8")
+    evil.chmod(0o755)
+    words, here = ["recall", "why is the retry queue in postgres"], str(rekal.root)
+    plain = dict(os.environ)
+    with_path = RecallRequest(words, here, {**plain, "PATH": str(tmp_path), "GIT_DIR": "/nowhere"}, (False, False))
+    served = serve_request(with_path)
+    assert served is not None
+    assert b"retry queue" in served.out
+    assert not (tmp_path / "ran").exists()
+    for name in ("HOME", "GIT_CONFIG_GLOBAL"):
+        changed = RecallRequest(words, here, {**plain, name: str(tmp_path)}, (False, False))
+        assert serve_request(changed) is None
+
+
+def test_a_stopped_daemon_costs_little_is_named_and_can_be_ended(real: Real) -> None:
+    real.process.send_signal(signal.SIGSTOP)
+    started = time.monotonic()
+    assert real.run(["-c", CLIENT.replace(f"{LONG}, {LONG}", "")], ("recall", "queue"), None)[0] == 99
+    hung = client.find_hung_daemon()
+    assert hung == real.process.pid
+    assert time.monotonic() - started < LONG
+    assert f"process {hung}) does not answer" in real.rekal("status").out
+    assert real.run(["-m", "rekal", "daemon", "--status"], (), None)[0] == 1
+    code, out, _ = real.run(["-m", "rekal", "daemon", "--stop"], (), None)
+    assert (code, b"which did not answer" in out) == (0, True)
+    assert real.process.wait(LONG) == -signal.SIGKILL
+
+
+def test_a_stopped_worker_is_named_by_status(rekal: Rekal) -> None:
+    code = "import sys, time; from pathlib import Path; from rekal.store.locks import hold_lock\n"
+    code += "with hold_lock(Path(sys.argv[1]), wait=0, purpose='indexing'): print('held', flush=True); time.sleep(600)"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(rekal.layout.index_lock)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        assert "is stopped" not in rekal("status").out
+        child.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+        if Path("/proc").is_dir():
+            assert f"process {child.pid} (indexing) is stopped" in rekal("status").out
+    finally:
+        child.kill()
+        child.wait(LONG)
+        assert child.stdout is not None
+        child.stdout.close()

@@ -160,6 +160,11 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
             return None
 
 
+def is_for_agent(app: App) -> bool:
+    """Return True if an agent's host runs this process: then an agent reads the answer."""
+    return Desk(app.home, app.env, app).agent is not None
+
+
 def personal_directory(env: Mapping[str, str]) -> Path:
     """Where the person's own store is: ``$REKAL_DATA_HOME``, else ``rekal`` in the platform's data directory."""
     if told := env.get("REKAL_DATA_HOME"):

@@ -12,9 +12,11 @@ from rekal.index.vectors import Progress
 from rekal.install.hooks import read_hooks
 from rekal.store import queries, spool
 from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.locks import find_holder
 from rekal.store.source_state import SourceSummary, summarise_sources
 
 UNSEEN = "the hooks did not see it: made where they are not, or while they were off"
+_TOO_LONG = 600.0  # seconds of one step: the longest that was measured took two minutes
 _LOOKED_AT = 5000  # commits of HEAD, newest first
 
 
@@ -103,6 +105,14 @@ def _list_problems(app: App, lacks_index: bool, broken_events: int) -> list[str]
         problems.append(f"{broken_events} unreadable events lie in {app.layout.spool / 'broken'}")
     if lacks_index:
         problems.append("there is no index: run `rekal index`")
+    for lock in (app.layout.lock, app.layout.index_lock):
+        holder = find_holder(lock)
+        if holder and (holder.stopped or holder.seconds > _TOO_LONG):
+            state = "is stopped" if holder.stopped else f"has been at it for {holder.seconds / 60:.0f} minutes"
+            problems.append(
+                f"process {holder.pid} ({holder.purpose}) {state}: `kill -9 {holder.pid}` ends it, and the next worker "
+                "does its work again"
+            )
     if app.layout.log.exists():
         last = app.layout.log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
         problems.extend(f"worker: {line}" for line in last)

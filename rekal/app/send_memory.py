@@ -60,7 +60,16 @@ def send_memory(app: App, remote: str | None, merged: str | None, *, dry_run: bo
         return _preview(to.name, pushing.preview_push(sender, to, said))
     done = pushing.push_memory(sender, to, said=said)
     return SentMemory(
-        done.remote, False, done.sent, done.checkpoints, done.sessions, done.bytes, [], done.held, done.notes
+        done.remote,
+        False,
+        done.sent,
+        done.checkpoints,
+        done.sessions,
+        done.bytes,
+        [],
+        done.held,
+        done.notes,
+        done.memories,
     )
 
 

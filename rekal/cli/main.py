@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from rekal import __version__
-from rekal.cli.output import print_note
+from rekal.cli.output import print_block, print_note
 from rekal.cli.verb_table import GROUPS, HIDDEN, VERBS
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
 
@@ -121,5 +121,5 @@ def _write_report() -> str:
             path = directory / "rekal-error.md"
             path.write_text(body, encoding="utf-8")
             return str(path)
-    click.echo(body, err=True)
+    print_block(body)
     return "the lines above"

@@ -10,7 +10,7 @@ import click
 
 from rekal.app.memories import Remembered
 from rekal.app.moments import parse_age
-from rekal.cli.output import format_day, one_line, short_id
+from rekal.cli.output import format_day, one_line, print_line, short_id
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict
 from rekal.memory.state import Memory
@@ -47,28 +47,28 @@ def memory_row(memory: Memory, grounds: str = "") -> str:
 def print_memories(memories: Sequence[Memory]) -> None:
     """A line each."""
     for one in memories:
-        click.echo(memory_row(one))
+        print_line(memory_row(one))
 
 
 def print_conflict(conflict: Conflict) -> None:
     """Both sides, and why they are one."""
     note = f" ({one_line(conflict.note, 120)})" if conflict.note else ""
-    click.echo(f"CONFLICT {conflict.why}{note}")
-    click.echo(f"  {memory_row(conflict.first)}")
+    print_line(f"CONFLICT {conflict.why}{note}")
+    print_line(f"  {memory_row(conflict.first)}")
     if conflict.second.id != conflict.first.id:
-        click.echo(f"  {memory_row(conflict.second)}")
+        print_line(f"  {memory_row(conflict.second)}")
 
 
 def print_remembered(answer: Remembered) -> None:
     """What was written, what it goes against, how its patterns did."""
-    click.echo(memory_row(answer.memory))
+    print_line(memory_row(answer.memory))
     for conflict in answer.conflicts:
-        click.echo(f"  conflict, {conflict.why}: {memory_row(conflict.second)}")
+        print_line(f"  conflict, {conflict.why}: {memory_row(conflict.second)}")
     for one in answer.examples:
         wanted = "should hit" if one.violation else "should not hit"
-        click.echo(f'  {"ok  " if one.right else "FAIL"} {wanted}: "{one_line(one.text, 100)}" ({one.reason})')
+        print_line(f'  {"ok  " if one.right else "FAIL"} {wanted}: "{one_line(one.text, 100)}" ({one.reason})')
     for note in answer.notes:
-        click.echo(f"  {note}")
+        print_line(f"  {note}")
 
 
 def parse_moment(text: str | None, *, end: bool = False) -> datetime | None:

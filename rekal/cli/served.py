@@ -13,8 +13,11 @@ from rekal.app import resources, semantic
 from rekal.app.context import find_app
 from rekal.app.resources import Declined, Kept
 from rekal.cli.main import run_command_line
+from rekal.cli.verb_table import VERBS
+from rekal.daemon.client import is_recall
 from rekal.daemon.server import IDLE, Daemon, RecallRequest, Served
 from rekal.errors import RekalError
+from rekal.git.run import KEPT_OF_GIT
 
 
 class _Stream(io.TextIOWrapper):
@@ -30,7 +33,13 @@ class _Stream(io.TextIOWrapper):
 
 
 def serve_request(request: RecallRequest) -> Served | None:
-    """Run a command. None when it wants to be run by the client, nothing having happened yet."""
+    """Run a recall, or answer a host's hook. None when it is the client's to run, nothing having happened yet.
+
+    Whoever reaches the socket may be a sandboxed agent: nothing but questions is answered, and neither the programs
+    that run nor the settings of git are the client's choice.
+    """
+    if not (is_recall(request.args, VERBS) or request.args[:1] == ["hook"]) or _steers_git(request.env):
+        return None
     out, err = (_Stream(terminal) for terminal in request.terminals)
     try:
         with _as_if(request), redirect_stdout(out), redirect_stderr(err):
@@ -40,13 +49,27 @@ def serve_request(request: RecallRequest) -> Served | None:
     return Served(code, out.data.getvalue(), err.data.getvalue())
 
 
+# Git runs programs that its settings name: these decide which settings it reads.
+_SETTINGS_OF_GIT = ("HOME", "XDG_CONFIG_HOME", *sorted(KEPT_OF_GIT))
+
+
+def _steers_git(wanted: Mapping[str, str]) -> bool:
+    """True if the client would have git read other settings than the daemon's own."""
+    return any(wanted.get(name) != os.environ.get(name) for name in _SETTINGS_OF_GIT)
+
+
+def _is_own(name: str) -> bool:
+    return name in ("PATH", "LD_PRELOAD", "LD_LIBRARY_PATH") or name.startswith(("GIT_", "PYTHON", "DYLD_"))
+
+
 @contextmanager
 def _as_if(request: RecallRequest) -> Iterator[None]:
-    """In the client's directory, with its environment. OSError when the directory is gone."""
+    """In the client's directory and environment, but for what decides which programs run. OSError without the first."""
     before = dict(os.environ)
     os.chdir(request.cwd)
     try:
-        _set_environment(request.env)
+        own = {name: value for name, value in before.items() if _is_own(name)}
+        _set_environment({**{k: v for k, v in request.env.items() if not _is_own(k)}, **own})
         yield
     finally:
         _set_environment(before)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 GREETING = f"rekal {__version__}\n".encode()
 STOP = b"stop"  # instead of a directory, which begins with a slash
 PATIENCE = 0.05  # seconds until the greeting: longer, and the command runs here
-ANSWER_PATIENCE = 2.0  # seconds until the answer, many times what a warm recall takes
+ANSWER_PATIENCE = 1.5  # seconds until the whole answer, many times what a warm recall takes
 _LONGEST_FRAME = 64 << 20
 _LONGEST_ADDRESS = 100  # bytes; systems stop at 104 or 108
 
@@ -37,7 +37,6 @@ _LONGEST_ADDRESS = 100  # bytes; systems stop at 104 or 108
 _NAMES = frozenset(
     [
         "HOME",
-        "PATH",
         "USER",
         "LOGNAME",
         "LNAME",
@@ -51,6 +50,7 @@ _NAMES = frozenset(
         "TERM",
     ]
 )
+# The daemon compares those of git with its own, and takes none of them over.
 _OUR_PREFIXES = ("REKAL_", "RECALL_", "XDG_", "LC_", "GIT_")
 # Those of every agent's folder, written down again: to look them up costs more than the rest of a recall's start.
 AGENT_PREFIXES = ("CLAUDE", "CODEX_", "COPILOT_", "CURSOR_", "GEMINI_", "KIRO_", "OPENCODE")
@@ -112,6 +112,37 @@ def _exactly(link: _socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
+def find_hung_daemon() -> int | None:
+    """Return the process that listens but does not greet; None when there is none, or the system does not tell."""
+    place = socket_address()
+    if not is_private(os.path.dirname(place)):  # noqa: PTH120
+        return None
+    pid = 0
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        link.settimeout(1.0)
+        link.connect(place)
+        # The kernel knows who listens even when that process does nothing any more.
+        pid = read_peer_pid(link) if read_peer_uid(link) == os.getuid() else 0
+        return pid if pid and not link.recv(1) else None
+    except TimeoutError:
+        return pid or None
+    except OSError:
+        return None
+    finally:
+        link.close()
+
+
+def read_peer_pid(link: _socket.socket) -> int:
+    """Return the process at the other end; 0 where the kernel does not say."""
+    if hasattr(_socket, "SO_PEERCRED"):
+        return int(struct.unpack("3i", link.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12))[0])
+    try:
+        return int(struct.unpack("i", link.getsockopt(0, getattr(_socket, "LOCAL_PEERPID", 2), 4))[0])
+    except OSError:
+        return 0
+
+
 def connect_daemon(patience: float = PATIENCE) -> _socket.socket | None:
     """Connect to a daemon of ours that greets; None when there is none in time."""
     place = socket_address()
@@ -147,15 +178,21 @@ def hand_over_recall(
     A first word that is not among ``verbs`` starts a question.
     """
     words = sys.argv[1:]
-    if not is_supported() or not _is_recall(words, verbs):
+    if not is_supported() or not is_recall(words, verbs):
         return None
     link = connect_daemon(patience)
     if link is None:
         return None
     try:
+        end = time.monotonic() + answer_patience
         link.settimeout(answer_patience)
         send_frames(link, *_request(words))
-        code, out, err = receive_frame(link), receive_frame(link), receive_frame(link)
+        parts = []
+        for _ in range(3):
+            # One limit for all of it: a daemon that is stopped in the middle would cost one for each frame.
+            link.settimeout(max(0.001, end - time.monotonic()))
+            parts.append(receive_frame(link))
+        code, out, err = parts
     except OSError:
         return None
     finally:
@@ -163,7 +200,8 @@ def hand_over_recall(
     return _printed(int(code), out, err) if code else None
 
 
-def _is_recall(words: list[str], verbs: Container[str]) -> bool:
+def is_recall(words: list[str], verbs: Container[str]) -> bool:
+    """Return True if a command line is a question for the daemon: ``recall``, or no verb at all."""
     # Help is laid out for the terminal at hand.
     return bool(words) and (words[0] == "recall" or _is_question(words[0], verbs)) and not {"-h", "--help"} & set(words)
 

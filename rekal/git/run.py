@@ -20,14 +20,14 @@ TIMEOUT = 20.0
 
 # What git exports to hooks, `git rev-parse --local-env-vars` and the identity of the commit being made: with them set
 # a child git works on the wrong repository or index, or signs with the author of a cherry-picked commit.
-_KEEP = {
+KEPT_OF_GIT = {
     "GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ASKPASS",
 }  # fmt: skip
 
 
 def clean_environment() -> dict[str, str]:
     """The process's environment without what would point a child git elsewhere, and with every prompt off."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEEP}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in KEPT_OF_GIT}
     # REKAL_INTERNAL keeps our own hooks from answering to git commands that we run ourselves.
     env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C", GCM_INTERACTIVE="never")
     return env

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from rekal.errors import StoreBusy, StoreUnwritable
 
 
@@ -62,6 +64,42 @@ def _try_lock(handle: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+class LockHolder(msgspec.Struct, frozen=True):
+    """The process that holds a lock: its id, its purpose, the seconds since it took it, True if it is stopped."""
+
+    pid: int
+    purpose: str
+    seconds: float
+    stopped: bool
+
+
+def find_holder(path: Path) -> LockHolder | None:
+    """Find the process that holds the lock at ``path`` now; None when nobody does."""
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        if _try_lock(handle):
+            return None
+        # It is written when the lock is taken, and then no more.
+        seconds = max(0.0, time.time() - os.fstat(handle).st_mtime)
+        pid, _, purpose = os.pread(handle, 200, 0).decode("utf-8", "replace").strip().partition(" ")
+    finally:
+        os.close(handle)
+    return LockHolder(int(pid), purpose, seconds, _is_stopped(int(pid))) if pid.isdigit() else None
+
+
+def _is_stopped(pid: int) -> bool:
+    """True if a process was stopped by a signal; where there is no ``/proc``, False."""
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] == "T"
+        )
+    except (OSError, IndexError):
+        return False
 
 
 def name_holder(path: Path) -> str:

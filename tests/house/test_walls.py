@@ -32,6 +32,7 @@ ROOMS = (
     "agents",
     "git",
     "config",
+    "plain_text",
     "files",
     "model",
     "errors",

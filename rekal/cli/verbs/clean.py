@@ -9,7 +9,7 @@ import click
 from rekal.app import setup
 from rekal.app.context import find_app
 from rekal.app.setup import CleanedUp
-from rekal.cli.output import json_option, print_note, print_record
+from rekal.cli.output import confirm, json_option, print_note, print_record
 from rekal.errors import FOUND, REFUSED
 
 
@@ -25,7 +25,7 @@ def command(yes: bool, with_refs: bool, as_json: bool) -> int:
     app = find_app()
     question = f"Remove {app.layout.directory} with everything captured, the hooks and the agents' lines?"
     # Without a terminal there is nobody to ask: end of input counts as no.
-    if not yes and not click.confirm(question, default=False, err=True):
+    if not yes and not confirm(question):
         print_note("nothing was removed")
         return REFUSED
     answer = setup.clean_up(app, refs=with_refs)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
+from rekal.cli.output import print_line
 from rekal.daemon.client import (
     STOP,
     connect_daemon,
+    find_hung_daemon,
     is_private,
     is_supported,
     receive_frame,
     send_frames,
     socket_address,
 )
-from rekal.errors import NOTHING_FOUND, Refused, UsageError
+from rekal.errors import FOUND, NOTHING_FOUND, Refused, UsageError
 from rekal.store.locks import hold_lock
 
 _HANGS = 2.0  # seconds without a greeting: a busy daemon has answered by then
@@ -45,25 +46,34 @@ def command(stop: bool, status: bool) -> int:
 def _stop() -> int:
     link = connect_daemon(_HANGS)
     if link is None:
-        click.echo("no daemon runs")
-        return NOTHING_FOUND
+        hung = find_hung_daemon()
+        if hung is None:
+            print_line("no daemon runs")
+            return NOTHING_FOUND
+        os.kill(hung, signal.SIGKILL)  # one that is stopped or hangs heeds nothing less; it holds nothing to lose
+        print_line(f"ended process {hung}, which did not answer")
+        return FOUND
     try:
         send_frames(link, STOP)
         receive_frame(link)
     finally:
         link.close()
-    click.echo("stopped")
-    return 0
+    print_line("stopped")
+    return FOUND
 
 
 def _status() -> int:
     link = connect_daemon(_HANGS)
     if link is None:
-        click.echo("no daemon runs")
+        hung = find_hung_daemon()
+        if hung is not None:
+            print_line(f"process {hung} does not answer: `rekal daemon --stop` ends it")
+        else:
+            print_line("no daemon runs")
         return NOTHING_FOUND
     link.close()
-    click.echo(f"runs at {socket_address()}")
-    return 0
+    print_line(f"runs at {socket_address()}")
+    return FOUND
 
 
 def _run() -> int:
@@ -77,14 +87,16 @@ def _run() -> int:
         link = connect_daemon(_HANGS)  # one that hangs does not greet, and is replaced
         if link is not None:
             link.close()
-            click.echo("a daemon runs already")
+            print_line("a daemon runs already")
             return 0
         from rekal.cli.served import run_daemon
 
         def ready() -> None:
             starting.close()
-            click.echo(f"ready at {path}")
+            print_line(f"ready at {path}")
 
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+        # The system's own answer ends the process also while it is inside a library. Nothing is lost by it: the
+        # daemon writes nothing, and the socket of a dead one is replaced by the next.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         run_daemon(path, ready)
     return 0

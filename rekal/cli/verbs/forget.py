@@ -9,7 +9,7 @@ import click
 from rekal.app import forget_everywhere
 from rekal.app.context import find_app
 from rekal.app.forget_everywhere import ForgetAnswer
-from rekal.cli.output import format_minute, json_option, print_note, print_record
+from rekal.cli.output import confirm, format_minute, json_option, print_note, print_record
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, UsageError
 from rekal.forget.request import ForgetRequest
 from rekal.store.erase import Erased
@@ -54,7 +54,7 @@ def command(
         raise UsageError("nothing was named", "name a session, a turn or a memory, or use --text, --pattern or --path")
     answer = forget_everywhere.preview_forgetting(app, request)
     if not dry_run:
-        if not yes and not click.confirm(f"Forget {_words(answer.erased)} for good?", default=False, err=True):
+        if not yes and not confirm(f"Forget {_words(answer.erased)} for good?"):
             print_note("nothing was forgotten")
             return REFUSED
         answer = forget_everywhere.forget_everywhere(app, request)

@@ -9,7 +9,7 @@ import click
 from rekal.app import read_ledger
 from rekal.app.context import find_app
 from rekal.app.read_ledger import CommitLog, DrawnCommit
-from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
+from rekal.cli.output import format_day, format_name, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.model import LOCAL, SessionRange
 
@@ -69,7 +69,7 @@ def _lines(answer: CommitLog) -> Iterator[str]:
     for c in answer.checkpoints:
         whose = "" if c.origin == LOCAL else f"  from {c.origin}"
         subject = one_line(c.subject or "", 72)
-        yield f"{c.git_sha[:10]}  {format_day(c.committed_at)}  {c.branch or '-'}  {subject}{whose}"
+        yield f"{c.git_sha[:10]}  {format_day(c.committed_at)}  {format_name(c.branch)}  {subject}{whose}"
         for r in c.sessions:
             yield f"    {_session(r)}"
     if answer.truncated:

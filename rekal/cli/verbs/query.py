@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from rekal.app.context import find_app
-from rekal.cli.output import json_option, print_record, strip_controls
+from rekal.cli.output import json_option, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
+from rekal.plain_text import clean_text
 from rekal.store.user_query import Table, run_select
 
 
@@ -41,4 +42,4 @@ def _lines(table: Table) -> Iterator[str]:
 
 def _cell(value: object) -> str:
     # Line feeds and tabs inside a value would forge rows and columns.
-    return "" if value is None else strip_controls(str(value)).replace("\n", "\\n").replace("\t", "\\t")
+    return "" if value is None else clean_text(str(value)).replace("\n", "\\n").replace("\t", "\\t")

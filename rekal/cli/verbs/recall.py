@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import click
@@ -10,16 +11,20 @@ import click
 from rekal.app import ask_question, resources
 from rekal.app.ask_question import Question
 from rekal.app.context import find_app
+from rekal.app.desk import is_for_agent
 from rekal.cli.output import (
+    fence_lines,
     format_day,
+    format_name,
     json_option,
     one_line,
     print_note,
     print_record,
     short_id,
-    strip_controls,
 )
 from rekal.daemon.spawn import wake_daemon, wake_worker
+from rekal.errors import FOUND
+from rekal.plain_text import clean_text
 from rekal.recall.answer import Answer, Hit, MemoryRow, Pin
 
 _NAMED = ("date", "commit", "branch", "agent")
@@ -60,7 +65,10 @@ def command(
         ask_question.note_shown(app, answer)
     except OSError as error:  # a store that cannot be written is recalled from, too
         print_note(f"this recall was not noted ({error.strerror})")
-    print_record(answer, as_json, lambda shown: answer_lines(shown, chosen["explain"]))
+    lines = answer_lines(answer, chosen["explain"])
+    if answer.exit_code == FOUND and is_for_agent(app):
+        lines = chain([next(lines)], fence_lines(lines, "words of past sessions"))
+    print_record(answer, as_json, lambda shown: lines)
     wake_worker(app)
     wake_daemon(app)
     return answer.exit_code
@@ -113,7 +121,7 @@ def _anchor_lines(answer: Answer, explain: bool) -> Iterator[str]:
 
 def _anchor(pin: Pin) -> str:
     if pin.kind != "date":
-        return f"{pin.kind} {strip_controls(pin.text)}"
+        return f"{pin.kind} {clean_text(pin.text)}"
     since, until = (
         when and format_day(when.astimezone()) for when in (pin.since, pin.until)
     )  # days as the user counts them
@@ -134,9 +142,9 @@ def _memory_line(one: MemoryRow) -> str:
 
 
 def _hit_lines(hit: Hit) -> Iterator[str]:
-    place = f"{hit.branch or '-'}" + (f"@{hit.commits[0][:8]}" if hit.commits else "")
+    place = format_name(hit.branch) + (f"@{hit.commits[0][:8]}" if hit.commits else "")
     whose = "" if hit.origin == "local" else f"  (from {hit.origin})"
     for row in hit.rows:
-        who = hit.author_name if row.role in ("human", "steering") else hit.agent
+        who = format_name(hit.author_name if row.role in ("human", "steering") else hit.agent)
         head = f"  {short_id(hit.session_id)} t{row.seq}  {format_day(row.occurred_at)}  {who}  {place}{whose}"
         yield f'{head}  "{one_line(row.text, 600)}{"…" if row.cut else ""}"'

@@ -8,15 +8,19 @@ import click
 
 from rekal.app import read_ledger
 from rekal.app.context import find_app
+from rekal.app.desk import is_for_agent
 from rekal.app.read_ledger import ShownSession
 from rekal.cli.output import (
+    body_lines,
+    fence_lines,
     format_day,
     format_minute,
+    format_name,
     json_option,
     one_line,
+    print_line,
     print_record,
     short_id,
-    strip_controls,
 )
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 
@@ -41,17 +45,25 @@ def command(handle: str, limit: int, offset: int, context: int, full: bool, as_j
         offset, limit = max(0, int(turn) - context), 2 * context + 1
     answers = read_ledger.show_sessions(app, name, offset, limit)
     if not answers:
-        click.echo(f"(nothing is known as {name})")
+        print_line(f"(nothing is known as {name})")
         return NOTHING_FOUND
+    marked = int(turn) if turn else None
+    agent = is_for_agent(app)
+
+    def lines(shown: ShownSession) -> Iterator[str]:
+        told = _lines(shown, marked, full)
+        return fence_lines(told, "words of a past session") if agent else told
+
     for answer in answers:
-        print_record(answer, as_json, lambda shown: _lines(shown, int(turn) if turn else None, full))
+        print_record(answer, as_json, lines)
     return FOUND
 
 
 def _lines(answer: ShownSession, marked: int | None, full: bool) -> Iterator[str]:
     s = answer.session
     whose = "" if s.origin == "local" else f"  from {s.origin}"
-    yield f"{s.id}  {s.agent}  {format_day(s.started_at)}  {s.author_name}  {s.branch or '-'}{whose}"
+    who = f"{format_name(s.agent)}  {format_day(s.started_at)}  {format_name(s.author_name)}"
+    yield f"{s.id}  {who}  {format_name(s.branch)}{whose}"
     if s.title:
         yield f"  {one_line(s.title, 100)}"
     for c in answer.checkpoints[:10]:
@@ -60,12 +72,16 @@ def _lines(answer: ShownSession, marked: int | None, full: bool) -> Iterator[str
         yield f"  (+{len(answer.checkpoints) - 10} more commits)"
     for turn in s.turns:
         mark = ">" if turn.seq == marked else " "
-        body = strip_controls(turn.content) if full else one_line(turn.content, 400)
-        yield f"{mark} t{turn.seq} {format_minute(turn.occurred_at)} {turn.role}: {body}"
-        for call in s.tool_calls if full else ():
+        head = f"{mark} t{turn.seq} {format_minute(turn.occurred_at)} {turn.role}:"
+        if not full:
+            yield f"{head} {one_line(turn.content, 400)}"
+            continue
+        yield head
+        yield from body_lines(turn.content)
+        for call in s.tool_calls:
             if call.turn_seq == turn.seq:
-                what = one_line(call.command or call.path or "", 160)
-                yield f"      {call.tool} {what}" + (f"  ({call.outcome})" if call.outcome == "error" else "")
+                failed = "  (error)" if call.outcome == "error" else ""
+                yield f"      {format_name(call.tool)} {one_line(call.command or call.path or '', 160)}{failed}"
     for child in answer.children[:20]:
         yield f"  sub-agent {short_id(child)}"
     if len(answer.children) > 20:

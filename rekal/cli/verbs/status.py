@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
+import msgspec
 
 from rekal.app import read_status
 from rekal.app.context import find_app
 from rekal.app.read_status import StoreStatus
 from rekal.cli.output import json_option, print_note, print_record
+from rekal.daemon.client import find_hung_daemon, is_supported
 from rekal.errors import FOUND, STORE_UNUSABLE, StoreError
 
 RESTORE = (
@@ -30,6 +32,10 @@ def command(as_json: bool) -> int:
         print_note(error.message)
         print_note(RESTORE if "damaged" in error.message else error.hint)
         return STORE_UNUSABLE
+    hung = find_hung_daemon() if is_supported() else None
+    if hung is not None:
+        sentence = f"the daemon (process {hung}) does not answer: `rekal daemon --stop` ends it"
+        answer = msgspec.structs.replace(answer, problems=[*answer.problems, sentence])
     print_record(answer, as_json, _lines)
     return FOUND
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from rekal import __version__
+from rekal.cli.output import print_line
 
 
 @click.command("version")
 def command() -> None:
     """Print the version."""
-    click.echo(f"rekal {__version__}")
+    print_line(f"rekal {__version__}")

@@ -6,7 +6,7 @@ import click
 
 from rekal.app.context import find_app
 from rekal.app.hosts.brief import Brief, BriefMemory, BriefSession, make_brief
-from rekal.cli.output import format_day, json_option, one_line, print_json, short_id
+from rekal.cli.output import format_day, json_option, one_line, print_json, print_line, short_id
 from rekal.errors import FOUND, NOTHING_FOUND
 
 
@@ -30,34 +30,34 @@ def command(limit: int, as_json: bool) -> int:
 
 def print_brief(brief: Brief) -> None:
     """Print a hand-over as text."""
-    click.echo(f"on {brief.branch or 'a detached HEAD'}")
+    print_line(f"on {brief.branch or 'a detached HEAD'}")
     if not brief.did and not brief.decided:
-        click.echo("nothing is known yet")
+        print_line("nothing is known yet")
     for session in brief.did:
         _print_session(session)
     for memory in brief.decided:
         _print_memory(memory)
     for sentence in brief.open:
-        click.echo(f"open: {sentence}")
+        print_line(f"open: {sentence}")
 
 
 def _print_session(one: BriefSession) -> None:
     who = one.author_name if one.origin == "local" else f"{one.author_name}, teammate"
-    click.echo(
+    print_line(
         f"{format_day(one.last_at)}  {short_id(one.session_id)}  {one.agent} for {who}  "
         f"{one.branch or '-'}  {one.turns} turns"
     )
-    click.echo(f'  asked: "{one_line(one.asked, 220)}"')
+    print_line(f'  asked: "{one_line(one.asked, 220)}"')
     if one.came_to:
-        click.echo(f'  came to: "{one_line(one.came_to, 220)}"')
+        print_line(f'  came to: "{one_line(one.came_to, 220)}"')
     for commit in one.commits:
-        click.echo(f"  commit {one_line(commit, 90)}")
+        print_line(f"  commit {one_line(commit, 90)}")
 
 
 def _print_memory(one: BriefMemory) -> None:
     label = "RULED-OUT" if one.type == "dead_end" else "DECIDED"
     state = "" if one.state == "accepted" else f", {one.state}"
-    click.echo(f"{label} {one.id[:10]} ({one.actor}, {format_day(one.said_at)}{state}): {one_line(one.text, 220)}")
+    print_line(f"{label} {one.id[:10]} ({one.actor}, {format_day(one.said_at)}{state}): {one_line(one.text, 220)}")
     for name, text in (("because", one.because), ("instead", one.instead), ("but", one.grounds)):
         if text:
-            click.echo(f"  {name}: {one_line(text, 220)}")
+            print_line(f"  {name}: {one_line(text, 220)}")

@@ -9,6 +9,7 @@ import click
 from rekal.app.context import App
 from rekal.app.hosts.answer_hook import answer_hook, note_failure
 from rekal.app.resources import is_kept
+from rekal.cli.output import print_block
 from rekal.daemon.spawn import start_daemon, start_worker
 
 
@@ -29,7 +30,7 @@ def command(moment: str, host: str, data: str, ignored: tuple[str, ...]) -> int:
     answer = answer_hook(moment, host, data)
     if answer.app is not None and answer.capture:
         _start(answer.app, start_worker)
-    click.echo(answer.text, nl=False)
+    print_block(answer.text)
     return 0
 
 

@@ -11,7 +11,7 @@ from rekal.app.context import find_app
 from rekal.app.hosts.host_events import HostEvent
 from rekal.app.hosts.inject_context import context_for, count_given, count_tokens
 from rekal.app.setup import find_executable
-from rekal.cli.output import json_option, print_json
+from rekal.cli.output import json_option, print_block, print_json, print_line, print_note
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.install.host_hooks import HOSTS, hosts_state, turn_off, turn_on
 
@@ -82,20 +82,20 @@ def _found(home: Path, root: Path) -> list[str]:
 
 def _print(answer: InjectAnswer, action: str) -> None:
     if action == "try":
-        click.echo(answer.text or "nothing", nl=not answer.text)
+        print_block(answer.text or "nothing\n")
         if answer.text:
-            click.echo(f"about {count_tokens(answer.text)} tokens", err=True)
+            print_line(f"about {count_tokens(answer.text)} tokens", err=True)
         return
     for name in answer.files:
-        click.echo(f"{'written' if action == 'on' else 'cleaned'}: {name}")
+        print_line(f"{'written' if action == 'on' else 'cleaned'}: {name}")
     for note in answer.notes:
-        click.echo(f"rekal: {note}", err=True)
+        print_note(str(note))
     for name, state in answer.hosts.items():
         if action == "status" or state != "off":
-            click.echo(f"{name:9} {state}")
+            print_line(f"{name:9} {state}")
     if action == "on" and "codex" in answer.hosts and answer.hosts["codex"] == "on":
-        click.echo("Codex runs a new hook once you have allowed it under /hooks")
+        print_line("Codex runs a new hook once you have allowed it under /hooks")
     if action == "status":
         given = ", ".join(f"{count} at {moment}" for moment, count in sorted(answer.blocks.items()))
         counted = f"{answer.sessions} sessions in 30 days were given about {answer.tokens} tokens"
-        click.echo(f"{counted}: {given}" if given else counted)
+        print_line(f"{counted}: {given}" if given else counted)

@@ -10,7 +10,7 @@ import msgspec
 from rekal.app.context import find_app
 from rekal.app.hosts.brief import make_brief
 from rekal.app.hosts.resume import find_resumable
-from rekal.cli.output import json_option, print_json
+from rekal.cli.output import json_option, print_json, print_line
 from rekal.cli.verbs.hosts.brief import print_brief
 from rekal.errors import FOUND, NOTHING_FOUND
 
@@ -39,8 +39,8 @@ def command(agent: str | None, as_json: bool) -> int:
         print_json(answer)
         return FOUND if found else NOTHING_FOUND
     if found:
-        click.echo(shlex.join(found.command))
+        print_line(shlex.join(found.command))
     else:
-        click.echo("no session of yours on this branch can be resumed", err=True)
+        print_line("no session of yours on this branch can be resumed", err=True)
     print_brief(make_brief(app))
     return FOUND if found else NOTHING_FOUND

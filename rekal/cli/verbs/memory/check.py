@@ -10,7 +10,7 @@ from rekal.app import memory_check
 from rekal.app.desk import desk_here
 from rekal.app.memory_check import Checked
 from rekal.cli.memory_output import memory_row
-from rekal.cli.output import json_option, one_line, print_json
+from rekal.cli.output import json_option, one_line, print_json, print_line
 from rekal.errors import UsageError
 
 _MOST_READ = (8 << 20) + 1
@@ -46,11 +46,11 @@ def _say(answer: Checked, *, as_json: bool) -> int:
         print_json(answer)
         return answer.exit_code
     notes = "".join(f"  {note}" for note in answer.notes)
-    click.echo(f"{answer.level}  {answer.considered} rules{notes}")
+    print_line(f"{answer.level}  {answer.considered} rules{notes}")
     for one in answer.findings:
         found = one.finding
-        click.echo(f"  {found.level:<9} {memory_row(found.memory, one.grounds.sentence())}")
+        print_line(f"  {found.level:<9} {memory_row(found.memory, one.grounds.sentence())}")
         where = f"{found.path}:{found.line}: " if found.path else ""
         matched = f' "{one_line(found.matched, 120)}"' if found.matched else ""
-        click.echo(f"            {where}{found.because}{matched}")
+        print_line(f"            {where}{found.because}{matched}")
     return answer.exit_code

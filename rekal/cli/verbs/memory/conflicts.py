@@ -8,7 +8,7 @@ import msgspec
 from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.cli.memory_output import print_conflict
-from rekal.cli.output import json_option, print_json
+from rekal.cli.output import json_option, print_json, print_line
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.conflicts import Conflict
 
@@ -32,5 +32,5 @@ def command(as_json: bool) -> int:
     for one in [] if as_json else answer.conflicts:
         print_conflict(one)
     if not answer.conflicts and not as_json:
-        click.echo("(no conflicts)")
+        print_line("(no conflicts)")
     return FOUND if answer.conflicts else NOTHING_FOUND

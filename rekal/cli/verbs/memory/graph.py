@@ -9,7 +9,7 @@ from rekal.app import memory_graph
 from rekal.app.desk import desk_here
 from rekal.app.memory_graph import Ends, NewEntity, NewObservation
 from rekal.cli.memory_output import parse_moment
-from rekal.cli.output import format_day, json_option, one_line, print_json, short_id
+from rekal.cli.output import format_day, json_option, one_line, print_json, print_line, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.memory.events import Reflect, StartConversation
 from rekal.memory.graph import Graph, GraphEntity, search_graph
@@ -104,23 +104,23 @@ def _print(shown: Graph) -> None:
     for relation in shown.relations:
         ended = f"  until {format_day(relation.ended_at)}" if relation.ended_at else ""
         ends = f"{one_line(relation.source, 60)} --{one_line(relation.type, 40)}--> {one_line(relation.target, 60)}"
-        click.echo(f"{short_id(relation.id)}  {ends}{ended}")
+        print_line(f"{short_id(relation.id)}  {ends}{ended}")
     for said in shown.reflections:
-        click.echo(
+        print_line(
             f"{short_id(said.id)}  {format_day(said.created_at)}  {one_line(said.author, 40)}  "
             f"{one_line(said.text, 200)}"
         )
     for talk in shown.conversations:
-        click.echo(
+        print_line(
             f"{short_id(talk.id)}  {format_day(talk.started_at)}  conversation  {one_line(talk.title or '', 80)}"
         )
     if not (shown.entities or shown.reflections or shown.conversations):
-        click.echo("(nothing)")
+        print_line("(nothing)")
 
 
 def _print_entity(one: GraphEntity) -> None:
     kind = ", ".join(part for part in (one.type, one.status) if part)
-    click.echo(f"{one_line(one.name, 80)}{f' ({one_line(kind, 60)})' if kind else ''}")
+    print_line(f"{one_line(one.name, 80)}{f' ({one_line(kind, 60)})' if kind else ''}")
     for seen in one.observations:
         replaced = f"  (replaced {format_day(seen.replaced_at)})" if seen.replaced_at else ""
-        click.echo(f"    {one_line(seen.text, 200)}{replaced}")
+        print_line(f"    {one_line(seen.text, 200)}{replaced}")

@@ -8,7 +8,7 @@ from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import LogEntry, MemoryHistory
 from rekal.cli.memory_output import memory_row
-from rekal.cli.output import format_minute, json_option, one_line, print_json, short_id
+from rekal.cli.output import format_minute, json_option, one_line, print_json, print_line, short_id
 
 
 def entry_row(entry: LogEntry) -> str:
@@ -33,13 +33,13 @@ def command(memory: str, as_json: bool) -> int:
 
 
 def _print(answer: MemoryHistory) -> None:
-    click.echo(memory_row(answer.memory))
+    print_line(memory_row(answer.memory))
     for entry in answer.events:
-        click.echo(f"  {entry_row(entry)}")
+        print_line(f"  {entry_row(entry)}")
     for link in answer.links:
-        click.echo(f"  link {short_id(link.source)} --{link.relation}--> {short_id(link.target)}")
+        print_line(f"  link {short_id(link.source)} --{link.relation}--> {short_id(link.target)}")
     if len(answer.chain) > 1:
-        click.echo(f"  replaced: {' -> '.join(map(short_id, answer.chain))}")
+        print_line(f"  replaced: {' -> '.join(map(short_id, answer.chain))}")
     for ruling in answer.memory.rulings:
         if not ruling.counts:
-            click.echo(f"  {ruling.actor} ({ruling.origin}) ruled otherwise: {ruling.kind}, {ruling.note or 'no note'}")
+            print_line(f"  {ruling.actor} ({ruling.origin}) ruled otherwise: {ruling.kind}, {ruling.note or 'no note'}")

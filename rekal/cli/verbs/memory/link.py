@@ -6,7 +6,7 @@ import click
 
 from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.cli.output import json_option, print_json, short_id
+from rekal.cli.output import json_option, print_json, print_line, short_id
 
 
 @click.command("link")
@@ -22,5 +22,5 @@ def command(memory: str, relation: str, other: str, remove: bool, as_json: bool)
         print_json(made)
     else:
         verb = "unlinked" if remove else "linked"
-        click.echo(f"{verb}: {short_id(made.source)} --{made.relation}--> {short_id(made.target)}")
+        print_line(f"{verb}: {short_id(made.source)} --{made.relation}--> {short_id(made.target)}")
     return 0

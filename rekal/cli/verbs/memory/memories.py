@@ -10,7 +10,7 @@ from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import Listed, MemoryQuery
 from rekal.cli.memory_output import parse_moment, print_memories
-from rekal.cli.output import json_option, print_json
+from rekal.cli.output import json_option, print_json, print_line
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.events import MEMORY_TYPES
 from rekal.memory.state import State
@@ -50,8 +50,8 @@ def command(states: tuple[str, ...], as_of: str | None, known_at: str | None, as
 def _print(answer: Listed) -> None:
     print_memories(answer.memories)
     if answer.total > len(answer.memories):
-        click.echo(f"({answer.total - len(answer.memories)} older ones left out; -n {answer.total} shows them)")
+        print_line(f"({answer.total - len(answer.memories)} older ones left out; -n {answer.total} shows them)")
     if answer.unreadable:
-        click.echo(f"({answer.unreadable} events of the log could not be used)")
+        print_line(f"({answer.unreadable} events of the log could not be used)")
     if not answer.total:
-        click.echo("(no memories)")
+        print_line("(no memories)")

@@ -11,7 +11,7 @@ from rekal.app import memories, memory_review
 from rekal.app.desk import Desk, desk_here
 from rekal.app.memory_review import ReviewItem
 from rekal.cli.memory_output import memory_row, print_memories
-from rekal.cli.output import json_option, one_line, print_json, strip_controls
+from rekal.cli.output import ask_for, json_option, one_line, print_json, print_line, print_note
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.memory.events import Amend
 from rekal.memory.state import Memory
@@ -52,13 +52,13 @@ def command(
     if as_json:
         print_json(ReviewAnswer(waiting))
     elif not waiting:
-        click.echo("(nothing waits for review)")
+        print_line("(nothing waits for review)")
     elif sys.stdin.isatty():
         _ask(desk, waiting)
     else:
         for item in waiting:
             _print(item)
-        click.echo("`rekal review --accept ID` and `--reject ID` rule on them")
+        print_line("`rekal review --accept ID` and `--reject ID` rule on them")
     return FOUND if waiting else NOTHING_FOUND
 
 
@@ -76,57 +76,56 @@ def _rule(desk: Desk, wanted: list[tuple[str, str]], note: str | None, *, as_jso
         print_memories(ruled)
     if failed:
         for other in failed[:-1]:
-            click.echo(f"rekal: {other}", err=True)
+            print_note(str(other))
         raise failed[-1]
     return FOUND
 
 
 def _print(item: ReviewItem) -> None:
-    click.echo(memory_row(item.memory, item.grounds.sentence()))
+    print_line(memory_row(item.memory, item.grounds.sentence()))
     if item.memory.quote:
-        click.echo(f'    quotes "{one_line(item.memory.quote, 300)}"')
+        print_line(f'    quotes "{one_line(item.memory.quote, 300)}"')
     if item.memory.matcher:
         trial = item.trial
         files, commits = ", ".join(trial.files), "; ".join(trial.commits)
-        click.echo(f"    its patterns hit {trial.file_count} files now{f' ({files})' if files else ''}")
-        click.echo(
+        print_line(f"    its patterns hit {trial.file_count} files now{f' ({files})' if files else ''}")
+        print_line(
             f"    and {trial.commit_count} of the last commits{f' ({one_line(commits, 200)})' if commits else ''}"
         )
     for conflict in item.conflicts:
-        click.echo(f"    conflict, {conflict.why}: {memory_row(conflict.second)}")
+        print_line(f"    conflict, {conflict.why}: {memory_row(conflict.second)}")
 
 
 def _ask(desk: Desk, waiting: list[ReviewItem]) -> None:
     for place, item in enumerate(waiting, 1):
-        click.echo(f"\n{place} of {len(waiting)}")
+        print_line()
+        print_line(f"{place} of {len(waiting)}")
         _print(item)
         while (done := _answer(desk, item.memory)) is None:
-            click.echo(_KEYS)
+            print_line(_KEYS)
         if done == "q":
             return
 
 
 def _answer(desk: Desk, memory: Memory) -> str | None:
     """Act on one key; None for a key that means nothing."""
-    click.echo(f"[{_KEYS}] ", nl=False)
+    print_line(f"[{_KEYS}] ", end="")
     key = click.getchar().lower()
-    click.echo(key)
+    print_line(key)
     match key:
         case "a":
             memories.review_memory(desk, memory.id, "accept")
         case "r":
-            memories.review_memory(
-                desk, memory.id, "reject", click.prompt("why", default="", show_default=False) or None
-            )
+            memories.review_memory(desk, memory.id, "reject", ask_for("why", "") or None)
         case "e":
-            text = click.prompt("text", default=strip_controls(memory.text))
+            text = ask_for("text", memory.text)
             memories.amend_memory(desk, memory.id, Amend(text=text))
             memories.review_memory(desk, memory.id, "accept")
         case "m":
             try:
-                memories.merge_memory(desk, memory.id, click.prompt("into which memory"))
+                memories.merge_memory(desk, memory.id, ask_for("into which memory"))
             except UsageError as error:
-                click.echo(f"rekal: {error}", err=True)
+                print_note(str(error))
                 return None
         case "s" | "q":
             return key
