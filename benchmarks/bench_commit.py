@@ -54,7 +54,7 @@ def give_hook(root: Path, variant: str, rekal: Path) -> None:
     elif variant != "none":
         install_rekal(find_repo(root), (), rekal)
         if variant == "disabled":
-            (root / ".rekal" / "run" / "disabled").touch()
+            (root / ".git" / "rekal" / "disabled").touch()
 
 
 def timed_commit(root: Path, number: int) -> float:

@@ -1,8 +1,9 @@
 # Everything here is plain POSIX sh and starts as few processes as it can: a commit is waiting.
 set +e # husky runs its hooks under `sh -e`
 
-# Finds the store of the repository that git is working on, without asking git (a process costs a millisecond or more).
-# Sets rekal_git (this work tree's git directory), rekal_common (the shared one) and rekal_root (where .rekal is).
+# Finds this clone's store without asking git (a process costs a millisecond or more). What the work tree holds is not
+# looked at: a checkout may bring anything. Sets rekal_git (this work tree's git directory), rekal_common (the shared
+# one), rekal_home (what rekal keeps in it) and rekal_root (the main work tree, absolute).
 rekal_find() {
     rekal_git=${GIT_DIR:-.git}
     if [ -f "$rekal_git" ]; then # a linked work tree or a submodule: one line, "gitdir: <path>"
@@ -10,32 +11,27 @@ rekal_find() {
         rekal_git=${rekal_git#gitdir: }
     fi
     rekal_common=$rekal_git
+    rekal_root=. # git starts hooks at the top of the work tree
     if [ -f "$rekal_git/commondir" ]; then
         IFS= read -r rekal_common < "$rekal_git/commondir"
         case $rekal_common in /* | ?:/*) ;; *) rekal_common=$rekal_git/$rekal_common ;; esac
-        # Not ".": whatever a linked work tree holds under that name, the store is with the main one.
-        set -- "$rekal_common" "$rekal_common/.."
-    else
-        set -- . "$rekal_git"
+        rekal_root=$rekal_common/..
+        [ -e "$rekal_root/.git" ] || rekal_root=$rekal_common # linked to a bare repository
     fi
-    for rekal_root; do
-        if [ -d "$rekal_root/.rekal/spool" ]; then
-            [ ! -f "$rekal_root/.rekal/run/disabled" ]
-            return
-        fi
-    done
+    rekal_home=$rekal_common/rekal
     if [ -f "$rekal_common/rekal-root" ]; then # the main work tree is not next to its git directory
         IFS= read -r rekal_root < "$rekal_common/rekal-root"
-        [ -d "$rekal_root/.rekal/spool" ] && [ ! -f "$rekal_root/.rekal/run/disabled" ]
-        return
     fi
-    return 1
+    case $rekal_root in .) rekal_root=$PWD ;; /* | ?:/*) ;; *) rekal_root=$PWD/$rekal_root ;; esac
+    [ -d "$rekal_home/spool" ] && [ ! -f "$rekal_home/disabled" ]
 }
 
-# Sets rekal_exe, or fails when rekal is not on this machine any more.
+# Sets rekal_exe, or fails when rekal is not on this machine any more. A relative entry of PATH names whatever the
+# work tree holds, and so does an entry below it.
 rekal_locate() {
     rekal_exe=@REKAL@
     [ -x "$rekal_exe" ] || rekal_exe=$(command -v rekal) || rekal_exe=${HOME-}/.local/bin/rekal
+    case $rekal_exe in @REKAL@) ;; "$rekal_root"/*) return 1 ;; /* | ?:/*) ;; *) return 1 ;; esac
     [ -x "$rekal_exe" ]
 }
 
@@ -78,7 +74,7 @@ rekal_event() {
     esac
     rekal_at=$(date +%s)
     rekal_name=$rekal_at-$$-$1.json
-    rekal_spool=$rekal_root/.rekal/spool
+    rekal_spool=$rekal_home/spool
     if printf '{"kind":"%s",%s"git_dir":"%s","at":%s}\n' "$1" "$2" "$rekal_json" "$rekal_at" > "$rekal_spool/.$rekal_name"
     then mv -f "$rekal_spool/.$rekal_name" "$rekal_spool/$rekal_name"
     else rm -f "$rekal_spool/.$rekal_name"
@@ -98,15 +94,15 @@ rekal_clean_env() {
 rekal_start() {
     rekal_locate || return
     (
-        cd "$rekal_root" || exit
+        cd "$rekal_home" || exit # not the work tree: nothing there is to be found by a program that looks around itself
         rekal_clean_env
-        REKAL_INTERNAL=1
-        export REKAL_INTERNAL
+        REKAL_INTERNAL=1 PYTHONSAFEPATH=1
+        export REKAL_INTERNAL PYTHONSAFEPATH
         trap '' HUP
         exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
-        if command -v setsid; then exec setsid "$rekal_exe" _worker; fi
-        exec "$rekal_exe" _worker
-    ) < /dev/null > /dev/null 2>> "$rekal_root/.rekal/run/worker.log" &
+        if command -v setsid; then exec setsid "$rekal_exe" -C "$rekal_root" _worker; fi
+        exec "$rekal_exe" -C "$rekal_root" _worker
+    ) < /dev/null > /dev/null 2>> "$rekal_home/worker.log" &
 }
 
 # Whether there is a hook to run that was here before rekal: as for git, one that is not executable is none.

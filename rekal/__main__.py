@@ -24,4 +24,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:  # `python -m rekal` puts the current directory first: any module's name may stand in it
+        del sys.path[0]
     main()

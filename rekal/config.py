@@ -166,7 +166,7 @@ def platform_name() -> str:
 def read_settings(
     repository_file: Path, env: Mapping[str, str], home: Path, local_file: Path | None = None
 ) -> Settings:
-    """Read all settings. ``local_file`` is this clone's own, never committed, file (``.rekal/run/config.yml``)."""
+    """Read all settings. ``local_file`` is this clone's own, which lies in the git directory."""
     merged: dict[str, Any] = {}
     files: list[Path] = []
     warnings: list[str] = []

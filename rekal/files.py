@@ -16,6 +16,21 @@ def read_or_empty(path: Path) -> bytes:
         return b""
 
 
+def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write ``path`` in one step: a reader finds the old bytes or the new ones. A link in its place is replaced."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.rekal-new")
+    # Nobody else's file or link of that name is written through.
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), mode)
+    try:
+        with open(handle, "wb") as file:  # noqa: PTH123 - a handle, not a path
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.rekal-new")
 
@@ -51,6 +66,11 @@ def duplicate_file(path: Path, copy: Path) -> None:
         copy.hardlink_to(path)
     except OSError:  # a file system without hard links
         shutil.copy2(path, copy)
+
+
+def stays_below(path: Path, directory: Path) -> bool:
+    """True if ``path``, all links followed, is inside ``directory``."""
+    return path.resolve().is_relative_to(directory.resolve())
 
 
 def name_is_taken(path: Path) -> bool:

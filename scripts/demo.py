@@ -120,7 +120,7 @@ def work_on_retries(run: Runner, home: Path, app: Path) -> None:
 def wait_for_worker(app: Path) -> None:
     """The commits did not wait for the capture; the demonstration does."""
     until = time.monotonic() + 60
-    spool, index = app / ".rekal" / "spool", app / ".rekal" / "index.db"
+    spool, index = app / ".git" / "rekal" / "spool", app / ".rekal" / "index.db"
     while time.monotonic() < until and (any(spool.glob("*.json")) or not index.exists()):
         time.sleep(0.1)
 

@@ -135,7 +135,8 @@ def settings() -> str:
             "# Settings",
             "",
             "Generated from the program by `make docs`. `~/.config/rekal/config.yml` is the user's file, "
-            "`.rekal/config.yml` the repository's (it may be committed), `.rekal/run/config.yml` this clone's own. "
+            "`.rekal/config.yml` the repository's (it may be committed), `rekal/config.yml` in the git directory this "
+            "clone's own. "
             "Later ones win. `transport` and `embed` are never read from a file that can be committed: a clone of "
             "somebody's repository must not start sharing, nor send texts to its model. `rekal config` "
             "prints every value in force.",

@@ -52,7 +52,7 @@ def use_model(app: App, name: str | None, file: Path | None, *, user: bool) -> N
         raise UsageError("no model is named", "`rekal model list` names them")
     profile = find_profile(name, file)
     verify_weights(profile)
-    path = user_file(app.env, app.home) if user else app.layout.run / "config.yml"
+    path = user_file(app.env, app.home) if user else app.layout.own_config
     if not user:
         app.require_store()
     _write_choice(

@@ -14,7 +14,10 @@ import msgspec
 from rekal import config
 from rekal.errors import NotInitialised
 from rekal.git import Repo, find_repo
+from rekal.store.guard import refuse_foreign_files
 from rekal.store.layout import Layout
+from rekal.store.relocate import has_old_places, move_old_places
+from rekal.store.second_name import restore_first_name
 
 if TYPE_CHECKING:  # loading the adapters and the scrubber costs a recall a tenth of a second that it does not need
     from rekal.capture.read_sources import Job
@@ -31,12 +34,12 @@ class App(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def layout(self) -> Layout:
         """Paths of the store."""
-        return Layout(self.repo.store_dir)
+        return Layout(self.repo.store_dir, self.repo.private_dir)
 
     @functools.cached_property
     def settings(self) -> config.Settings:
         """The merged settings. Reading them also brings the hooks' switch up to ``enabled``."""
-        found = config.read_settings(self.layout.config, self.env, self.home, self.layout.run / "config.yml")
+        found = config.read_settings(self.layout.config, self.env, self.home, self.layout.own_config)
         self.layout.mark(enabled=found.config.enabled)
         return found
 
@@ -47,8 +50,11 @@ class App(msgspec.Struct, frozen=True, dict=True):
 
     def require_store(self) -> None:
         """Raise :class:`NotInitialised` where ``rekal init`` was not run."""
-        if not self.layout.directory.is_dir():
+        if not self.layout.run.is_dir():  # a directory that only stands in the work tree may have come with it
             raise NotInitialised("this repository has no rekal store", "run `rekal init` first")
+        restore_first_name(self.layout)
+        if not self.layout.directory.is_dir():
+            raise NotInitialised("the store of this repository is gone", "run `rekal init` for a new one")
 
     @functools.cached_property
     def scrubber(self) -> Scrubber:
@@ -71,7 +77,7 @@ class App(msgspec.Struct, frozen=True, dict=True):
 
     def _salt(self) -> str:
         """The store's own secret for pseudonyms: it lives beside the ledger and never leaves."""
-        path = self.layout.run / "salt"
+        path = self.layout.salt
         try:
             return path.read_text(encoding="ascii")
         except FileNotFoundError:
@@ -101,12 +107,29 @@ def _username() -> str:
         return ""
 
 
-def find_app() -> App:
-    """Return the app of the repository around the current directory. Raises :class:`rekal.errors.NoRepository`."""
+def find_app(*, check: bool = True) -> App:
+    """Return the app of the repository around the current directory.
+
+    Raises :class:`rekal.errors.NoRepository`, and with ``check`` :class:`rekal.errors.Refused` where the store is not
+    this clone's own.
+    """
     where = Path.cwd()
     signs = tuple(_sign(above / ".git") for above in (where, *where.parents))
     repo = _remembered(where, signs) if any(signs) else find_repo(where)
-    return App(repo, Path.home(), config.read_environment())
+    app = App(repo, Path.home(), config.read_environment())
+    if check:
+        check_places(app)
+    return app
+
+
+def check_places(app: App) -> None:
+    """Refuse what is not this clone's own under ``.rekal``, and move what 0.1.0 kept there into the git directory."""
+    layout = app.layout
+    if not (os.path.lexists(layout.directory) or layout.run.is_dir()):
+        return
+    refuse_foreign_files(layout, app.repo)
+    if has_old_places(layout, app.repo.common_dir):
+        move_old_places(layout)
 
 
 def _sign(path: Path) -> tuple[int, int, int] | None:

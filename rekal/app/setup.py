@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from rekal import config as app_config
 from rekal.agents import registry
 from rekal.app.context import App
 from rekal.app.moments import parse_age
 from rekal.app.share import forget_sharing, start_sharing
-from rekal.errors import ConfigError, StoreUnwritable
+from rekal.errors import ConfigError, Refused, StoreUnwritable
+from rekal.git.run import absolute_entries
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
 from rekal.install.hooks import plan_hooks
+from rekal.store.guard import refuse_foreign_files
 from rekal.store.layout import ask_for_backfill
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
+from rekal.store.second_name import keep_second_name, restore_first_name
 
 
 class SetUp(msgspec.Struct, frozen=True):
@@ -48,8 +54,9 @@ def set_up(app: App, agents: str | None, backfill: str, share: str | None, *, ho
     enabled = app.config.enabled  # a settings file with a mistake stops us before anything is touched
     since = None if backfill in ("0", "none") else datetime.now(UTC) - parse_age(backfill)
     plan_hooks(app.repo)  # where no hook of ours can be had, this refuses before anything is touched
-    fresh = not app.layout.data.exists()
+    fresh = not (app.layout.data.exists() or app.layout.second.exists())
     app.layout.create()
+    restore_first_name(app.layout)
     app.layout.mark(enabled=enabled)
     installed = install_rekal(app.repo, chosen, find_executable(), hooks_only=hooks_only)
     with (
@@ -57,6 +64,7 @@ def set_up(app: App, agents: str | None, backfill: str, share: str | None, *, ho
         open_ledger(app.layout.data, read_only=False, create=True),
     ):
         pass  # opening creates the tables or brings them up to date
+    keep_second_name(app.layout)
     if since is not None and fresh:
         ask_for_backfill(app.layout.run, since)
     if share:
@@ -81,25 +89,40 @@ def find_executable() -> Path:
     """Find the command that the hooks start: the one being run, else the one beside this interpreter."""
     called = Path(sys.argv[0])
     if called.name in ("rekal", "git-rekal") and called.is_file():
-        return called.absolute()
+        # Under either name the hooks are the same to the byte.
+        sibling = called.absolute().with_name("rekal")
+        return sibling if sibling.is_file() else called.absolute()
     beside = Path(sys.executable).parent / "rekal"
-    on_path = shutil.which("rekal")
+    on_path = shutil.which("rekal", path=absolute_entries(app_config.read_environment().get("PATH", "")))
     return beside if beside.is_file() or on_path is None else Path(on_path)
 
 
 def clean_up(app: App, *, refs: bool) -> CleanedUp:
     """Remove store, hooks, lines and everything that sharing added to git; with ``refs`` this clone's own ref, too."""
-    if app.layout.directory.is_dir():
-        with hold_lock(app.layout.lock, wait=30.0, purpose="clean"):
+    with ExitStack() as held:
+        if app.layout.run.is_dir():
+            # Whoever works finishes its step first; every step after that finds the directory gone and ends.
+            for lock in (app.layout.lock, app.layout.index_lock, app.layout.transport_lock):
+                held.enter_context(hold_lock(lock, wait=30.0, purpose="clean"))
             forget_sharing(app, own=refs)
-            removed = uninstall_rekal(app.repo)
-            _remove_store(app.layout.directory)
-    else:
         removed = uninstall_rekal(app.repo)
+        if os.path.lexists(app.layout.directory):
+            _remove_store(app)
+        if app.layout.run.is_dir():
+            _remove_directory(app.layout.run)
     return CleanedUp(str(app.layout.directory), removed)
 
 
-def _remove_store(directory: Path) -> None:
+def _remove_store(app: App) -> None:
+    """Remove ``.rekal``, unless something in it is not this clone's."""
+    try:
+        refuse_foreign_files(app.layout, app.repo)
+    except Refused as error:
+        raise Refused(f"the hooks are gone, but {app.layout.directory} stays: {error.message}", error.hint) from None
+    _remove_directory(app.layout.directory)
+
+
+def _remove_directory(directory: Path) -> None:
     try:
         shutil.rmtree(directory)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The remotes that this clone's memory may go to: kept in ``.rekal/run/config.yml``, which is never committed."""
+"""The remotes that this clone's memory may go to: kept in ``rekal/config.yml`` of the git directory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rekal import config
 from rekal.app.context import App
 from rekal.capture.capture import Captured
 from rekal.errors import UsageError
+from rekal.files import write_atomically
 from rekal.store.database import Connection
 from rekal.store.memory_log import has_events
 from rekal.transport import refs
@@ -99,16 +100,14 @@ def forget_sharing(app: App, *, own: bool) -> None:
 
 
 def _read_settings(app: App) -> dict[str, Any]:
-    path = app.layout.run / "config.yml"
+    path = app.layout.own_config
     values = config.decode_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
     return values if isinstance(values, dict) else {}
 
 
 def _write_settings(app: App, values: dict[str, Any]) -> None:
-    path = app.layout.run / "config.yml"
+    path = app.layout.own_config
     if not values:
         path.unlink(missing_ok=True)
         return
-    part = path.with_suffix(".part")
-    part.write_bytes(msgspec.json.format(msgspec.json.encode(values, order="sorted")) + b"\n")
-    part.replace(path)
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(values, order="sorted")) + b"\n")

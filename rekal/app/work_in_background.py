@@ -16,12 +16,16 @@ from rekal.capture.capture import capture_commits, wait_for_rebase
 from rekal.errors import RekalError
 from rekal.install import repair_hooks
 from rekal.store.layout import backfill_asked_for, finish_backfill
+from rekal.store.second_name import restore_first_name
 
 _LOG_LIMIT = 256 << 10
 
 
 def work_in_background(app: App) -> None:
     """Drain the spool and bring everything derived up to it; errors become lines of the worker's log."""
+    if not app.layout.run.is_dir():
+        return
+    restore_first_name(app.layout)
     if not app.layout.directory.is_dir() or not app.config.enabled:
         return
     try:
@@ -34,7 +38,8 @@ def work_in_background(app: App) -> None:
         embed_in_background(app, append_log)
     except RekalError as error:
         append_log(app, str(error))
-    _repair_hooks(app)
+    if app.layout.run.is_dir():  # after `rekal clean` no hook is put back
+        _repair_hooks(app)
 
 
 def _capture(app: App) -> None:

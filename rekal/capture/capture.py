@@ -30,6 +30,7 @@ from rekal.store import source_state, spool
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger, set_aside_damaged
 from rekal.store.locks import hold_lock
+from rekal.store.second_name import keep_second_name
 
 Progress = Callable[[int, int], None]
 
@@ -93,6 +94,7 @@ def capture_commits(
             captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
         if _moved(spooled.events):
             copied_commits.note_examined(repo, layout.run)
+        keep_second_name(layout)
         spool.remove_events(spooled.files)
         return captured
 

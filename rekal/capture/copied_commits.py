@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from rekal.files import write_atomically
 from rekal.git import Repo, join_lines, split_at_nul
 from rekal.git.objects import find_present_commits, has_object
 from rekal.git.patch_ids import compute_patch_id, compute_patch_ids, read_branch_patch
@@ -57,9 +58,7 @@ def _seen(run: Path) -> str | None:
 def note_examined(repo: Repo, run: Path) -> None:
     """Remember up to where HEAD was examined."""
     if head := repo.head():
-        part = run / f".{_SEEN}"
-        part.write_text(head, encoding="ascii")
-        part.replace(run / _SEEN)
+        write_atomically(run / _SEEN, head.encode("ascii"))
 
 
 def find_copied_commits(

@@ -72,6 +72,10 @@ def _call_verb(words: list[str]) -> object:
     # Neither git nor DuckDB takes one, and each says so in its own way.
     if any("\0" in word for word in words):
         raise UsageError("the call contains a NUL character", "leave it out")
+    if words[:1] == ["-C"] and len(words) > 1:
+        # As for git. Hooks start us in a directory of ours, so that nothing that Python looks for is in a work tree.
+        os.chdir(words[1])
+        words = words[2:]
     return root_command.main(args=words, prog_name="rekal", standalone_mode=False)
 
 
@@ -116,7 +120,7 @@ def _write_report() -> str:
     text = "".join(traceback.format_tb(error.__traceback__)) if error else ""
     versions = f"rekal {__version__}, Python {sys.version.split()[0]}, {sys.platform}"
     body = f"{versions}\n\n```\n{text}{type(error).__name__}\n```\n"
-    for directory in (Path.cwd() / ".rekal" / "run", Path(os.environ.get("TMPDIR", "/tmp"))):
+    for directory in (Path.cwd() / ".git" / "rekal", Path(os.environ.get("TMPDIR", "/tmp"))):
         with contextlib.suppress(OSError):
             path = directory / "rekal-error.md"
             path.write_text(body, encoding="utf-8")

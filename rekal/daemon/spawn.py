@@ -43,8 +43,8 @@ def wake_daemon(app: App) -> None:
 def _start(app: App, verb: str, log: str) -> None:
     with (app.layout.run / log).open("wb" if verb == "daemon" else "ab") as errors:
         subprocess.Popen(
-            [sys.executable, "-m", "rekal", verb],
-            cwd=app.repo.worktree,
+            [sys.executable, "-P", "-m", "rekal", "-C", str(app.repo.worktree), verb],
+            cwd=app.layout.run,  # not the work tree: what lies there is never code of ours
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,

@@ -78,7 +78,7 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
     layout = place.layout
     with (
         # In this order everywhere: a push holds the first one and then asks for the second.
-        hold_lock(layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
+        hold_lock(layout.transport_lock, wait=_WAIT, purpose="forgetting"),
         hold_lock(layout.lock, wait=_WAIT, purpose="forgetting"),
     ):
         with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger:
@@ -104,7 +104,7 @@ def finish_interrupted(place: ForgetPlace) -> Unpublished | None:
     if not (place.layout.run / _UNFINISHED).exists():
         return None
     with (
-        hold_lock(place.layout.run / "transport.lock", wait=_WAIT, purpose="forgetting"),
+        hold_lock(place.layout.transport_lock, wait=_WAIT, purpose="forgetting"),
         hold_lock(place.layout.lock, wait=_WAIT, purpose="forgetting"),
     ):
         return _finish_deletion(place)

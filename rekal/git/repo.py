@@ -43,6 +43,11 @@ class Repo(msgspec.Struct, frozen=True):
     bare: bool = False
 
     @property
+    def private_dir(self) -> Path:
+        """Path of what rekal keeps inside the git directory, whether it exists or not. No checkout brings it."""
+        return self.common_dir / "rekal"
+
+    @property
     def store_dir(self) -> Path:
         """Path of ``.rekal``, also when there is none yet."""
         return self.root / ".rekal"

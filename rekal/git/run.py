@@ -25,11 +25,18 @@ KEPT_OF_GIT = {
 }  # fmt: skip
 
 
+def absolute_entries(path: str) -> str:
+    """Return ``PATH`` without its relative and empty entries: they name whatever the work tree holds."""
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
+
+
 def clean_environment() -> dict[str, str]:
     """The process's environment without what would point a child git elsewhere, and with every prompt off."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in KEPT_OF_GIT}
     # REKAL_INTERNAL keeps our own hooks from answering to git commands that we run ourselves.
     env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C", GCM_INTERACTIVE="never")
+    env["PATH"] = absolute_entries(env.get("PATH", os.defpath))
+    env["PYTHONSAFEPATH"] = "1"
     return env
 
 

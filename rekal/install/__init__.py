@@ -53,9 +53,9 @@ def install_rekal(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_
 
 
 def _install(repo: Repo, agents: tuple[str, ...], executable: Path, hooks_only: bool) -> Installed:
-    for name in ("spool", "run"):
-        (repo.store_dir / name).mkdir(parents=True, exist_ok=True)
-    journal = Journal(repo.root)
+    for directory in (repo.store_dir, repo.private_dir, repo.private_dir / "spool"):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    journal = Journal(repo)
     exclude.add_patterns(repo, journal)
     _point_to_root(repo, journal)
     put = hooks.install_hooks(repo, executable, journal)
@@ -81,7 +81,7 @@ def repair_hooks(repo: Repo, executable: Path) -> bool:
     if all(hook.status in ("installed", "refused") for hook in hooks.read_hooks(repo, executable)):
         return False
     with _writing(repo):
-        hooks.install_hooks(repo, executable, Journal(repo.root))
+        hooks.install_hooks(repo, executable, Journal(repo))
     return True
 
 
@@ -92,7 +92,7 @@ def uninstall_rekal(repo: Repo) -> Removed:
 
 
 def _uninstall(repo: Repo) -> Removed:
-    journal = Journal(repo.root)
+    journal = Journal(repo)
     tree = _tree(repo)
     skilled = skill.uninstall_skill(tree, journal) if tree else None
     cleaned = lines.uninstall_lines(tree, journal) if tree else []

@@ -238,13 +238,18 @@ def _unregister(directory: Path, root: Path, journal: Journal) -> bool:
     if not files.name_is_taken(path):
         return False
     users = files.read_or_empty(path).decode("utf-8", "surrogateescape").splitlines()
-    others = [user for user in users if user != str(root) and (Path(user) / ".rekal").is_dir()]
+    others = [user for user in users if user != str(root) and _is_set_up(Path(user))]
     if others:
         files.write_through_link(path, _list(others))
     else:
         path.unlink()
     journal.forget(path)
     return bool(others)
+
+
+def _is_set_up(root: Path) -> bool:
+    # `git clean -fdx` takes the first of these, and a bare or linked repository has no second.
+    return any((root / name).is_dir() for name in (".rekal", ".git/rekal", "rekal/spool"))
 
 
 def _list(users: list[str]) -> bytes:

@@ -73,6 +73,8 @@ def _put(repo: Repo, tree: Path, path: Path, journal: Journal) -> str | None:
     """Write the line into one file; what was wrong with it otherwise."""
     if path.is_symlink() and not (path.is_file() and path.resolve().is_relative_to(tree.resolve())):
         return "is a link to something outside the repository and was left alone"
+    if not files.stays_below(path.parent, tree):
+        return "is behind a link to something outside the repository and was left alone"
     before = files.read_or_empty(path)
     if before.startswith(_UTF16):
         return "is UTF-16 and was left alone"
@@ -98,6 +100,8 @@ def uninstall_lines(tree: Path, journal: Journal) -> list[str]:
     cleaned = []
     for name in sorted({info.instruction_file for info in describe_built_in()}):
         path = tree / name
+        if not files.stays_below(path, tree):
+            continue
         files.remove_unfinished(path)
         before = files.read_or_empty(path)
         if MARKER.encode() not in before:

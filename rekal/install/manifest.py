@@ -1,7 +1,8 @@
 """What `init` created in the user's repository, written down before each step: `clean` can undo any prefix of it.
 
 Only creations need a record: a changed file carries our marker, and what was there is found around it. The record is
-`.rekal/run/install.json`. Paths inside the repository's root are relative to it, so that a repository may be moved.
+`rekal/install.json` in the git directory. Paths inside the repository's root are relative to it, so that a repository
+may be moved.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import msgspec
 
 from rekal import files
 from rekal.errors import StoreDamaged
+from rekal.git.repo import Repo
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -25,9 +27,9 @@ class Manifest(msgspec.Struct, frozen=True):
 class Journal:
     """The manifest of one repository, saved at every change."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._path = root / ".rekal" / "run" / "install.json"
+    def __init__(self, repo: Repo) -> None:
+        self._root = repo.root
+        self._path = repo.private_dir / "install.json"
         self._manifest = _load(self._path)
 
     def creates(self, path: Path) -> None:
@@ -66,7 +68,7 @@ class Journal:
 
     def _save(self, **changes: tuple[str, ...]) -> None:
         self._manifest = msgspec.structs.replace(self._manifest, **changes)
-        if self._path.parent.is_dir():  # after `rm -rf .rekal`, `clean` still works, without a record
+        if self._path.parent.is_dir():  # after the directory was removed, `clean` still works, without a record
             files.write_through_link(self._path, msgspec.json.encode(self._manifest))
 
 

@@ -17,6 +17,8 @@ _TEXT = Path(__file__).with_name("SKILL.md")
 def install_skill(repo: Repo, tree: Path, journal: Journal) -> str | None:
     """Write the skill, out of git's sight. Returns what kept it from being written, or None."""
     path = tree / NAME
+    if not files.stays_below(path, tree):
+        return f"{NAME} is behind a link to something outside the repository and was left alone"
     text, before = _TEXT.read_bytes(), files.read_or_empty(path)
     if before == text:
         return None
@@ -35,6 +37,8 @@ def install_skill(repo: Repo, tree: Path, journal: Journal) -> str | None:
 def uninstall_skill(tree: Path, journal: Journal) -> str | None:
     """Remove the skill if it is ours. Returns its name when it was."""
     path = tree / NAME
+    if not files.stays_below(path, tree):
+        return None
     files.remove_unfinished(path)
     if MARKER.encode() not in files.read_or_empty(path):
         return None

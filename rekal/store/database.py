@@ -74,10 +74,14 @@ _DAMAGED = ("corrupt", "checksum", "not a valid duckdb", "could not read enough"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
 
 
-def open_database(path: Path, *, read_only: bool, wait: float = 5.0, block_size: int | None = None) -> Connection:
+def open_database(
+    path: Path, *, read_only: bool, wait: float = 5.0, block_size: int | None = None, alone: bool = False
+) -> Connection:
     """Open ``path``, trying again for ``wait`` seconds while another process holds it.
 
     ``block_size`` (bytes) counts when the file is created: a file that grows by a few rows at a time wants small ones.
+
+    With ``alone`` the connection reaches no other file, without it those of the same directory.
 
     Raises:
         StoreBusy: it is still held.
@@ -89,7 +93,7 @@ def open_database(path: Path, *, read_only: bool, wait: float = 5.0, block_size:
     pause = _FIRST_PAUSE
     while True:
         try:
-            return duckdb.connect(str(path), read_only=read_only, config=config)
+            return _confined(duckdb.connect(str(path), read_only=read_only, config=config), path, alone=alone)
         except duckdb.Error as error:
             translated = translate_error(error, path)
             if not isinstance(translated, StoreBusy) or time.monotonic() >= until:
@@ -101,6 +105,15 @@ def open_database(path: Path, *, read_only: bool, wait: float = 5.0, block_size:
 def quote_path(path: Path) -> str:
     """Path as an SQL literal: ATTACH takes no parameter."""
     return "'" + str(path).replace("'", "''") + "'"
+
+
+def _confined(con: Connection, path: Path, *, alone: bool) -> Connection:
+    """Return ``con``, which from here on reaches no file outside the directory of its own: a view could read any."""
+    beside = str(path.absolute().parent).replace("'", "''")
+    if not alone:  # a new index is built, and an old ledger rewritten, in a file beside
+        con.execute(f"SET allowed_directories = ['{beside}/']")
+    con.execute("SET enable_external_access = false")
+    return con
 
 
 @contextmanager

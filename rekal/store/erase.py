@@ -14,6 +14,7 @@ import msgspec
 from rekal.errors import StoreUnwritable
 from rekal.ids import content_hash
 from rekal.store.database import Connection, duckdb, quote_path, translated_errors
+from rekal.store.second_name import renew_second_name
 from rekal.store.tombstones import is_hash, words_id
 
 BLOCK_SIZE = 16384
@@ -195,6 +196,8 @@ def rewrite(path: Path, run: Path) -> None:
             finally:
                 con.close()
         fresh.replace(path)
+        # The old file lives on under its second name until that is renewed; the note of this rewrite outlasts a crash.
+        renew_second_name(path, run)
         rewrite_done(run)
     except OSError as error:
         raise StoreUnwritable(f"{path.name} cannot be rewritten ({error.strerror})", "free some space") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from rekal.errors import StoreUnwritable
+from rekal.files import write_atomically
 
 README = """\
 This directory is rekal's: memory for coding agents, kept with the repository.
@@ -17,17 +18,26 @@ This directory is rekal's: memory for coding agents, kept with the repository.
   index.db    derived from data.db; `rekal index --full` builds it again
   vectors/    derived by a model, kept when index.db is built again
   config.yml  optional settings, may be committed
-  spool/      events waiting to be written
-  run/        lock, log and other short-lived files
+
+Trusted settings, locks, logs and waiting events are in the git directory, under rekal/, which no clone brings along.
+A second name of data.db is there too: `git clean -fdx` does not take the only copy.
 
 `rekal status` says how it is. `rekal clean` removes all of it.
 """
 
 
+CHECKED_INDEX = "index-checked"
+"""The state of git's index in which nothing of the store was tracked."""
+
+
 class Layout(msgspec.Struct, frozen=True):
-    """Paths of one store. ``directory`` is ``.rekal``."""
+    """Paths of one store. ``directory`` is ``.rekal``, ``home`` is ``rekal/`` in the git directory.
+
+    Without ``home``, as in the personal store, what belongs there is in ``run/`` of ``directory``.
+    """
 
     directory: Path
+    home: Path | None = None
 
     @property
     def data(self) -> Path:
@@ -52,12 +62,27 @@ class Layout(msgspec.Struct, frozen=True):
     @property
     def spool(self) -> Path:
         """Events waiting."""
-        return self.directory / "spool"
+        return self.run / "spool" if self.home else self.directory / "spool"
 
     @property
     def run(self) -> Path:
-        """Lock, log, markers."""
-        return self.directory / "run"
+        """Directory of what only this clone may say: its settings, salt, locks, logs, marks. No checkout reaches it."""
+        return self.home or self.directory / "run"
+
+    @property
+    def second(self) -> Path:
+        """Second name of the ledger's file, out of reach of ``git clean``."""
+        return self.run / "data.db"
+
+    @property
+    def own_config(self) -> Path:
+        """This clone's own, trusted settings."""
+        return self.run / "config.yml"
+
+    @property
+    def salt(self) -> Path:
+        """The secret that pseudonyms are made with."""
+        return self.run / "salt"
 
     @property
     def injected(self) -> Path:
@@ -80,6 +105,11 @@ class Layout(msgspec.Struct, frozen=True):
         return self.run / "index.lock"
 
     @property
+    def transport_lock(self) -> Path:
+        """Lock of what changes this clone's ref: pushing and forgetting."""
+        return self.run / "transport.lock"
+
+    @property
     def log(self) -> Path:
         """What the background worker had to say."""
         return self.run / "worker.log"
@@ -99,9 +129,10 @@ class Layout(msgspec.Struct, frozen=True):
     def create(self) -> None:
         """Make the directories and the README. Idempotent. Raises :class:`StoreUnwritable`."""
         try:
-            for directory in (self.directory, self.spool, self.run):
+            for directory in (self.directory, self.run, self.spool):
                 directory.mkdir(parents=True, exist_ok=True)
-            self.run.chmod(0o700)
+                # Files below keep whatever the umask gave them: nobody else gets as far as to them.
+                directory.chmod(0o700)
             readme = self.directory / "README"
             if not readme.exists():
                 readme.write_text(README, encoding="utf-8")
@@ -118,9 +149,7 @@ worker."""
 
 def ask_for_backfill(run: Path, since: datetime) -> None:
     """Ask the next worker to import transcripts changed after ``since``."""
-    part = run / f".{_BACKFILL}"
-    part.write_text(since.isoformat(), encoding="ascii")
-    part.replace(run / _BACKFILL)
+    write_atomically(run / _BACKFILL, since.isoformat().encode())
 
 
 def backfill_asked_for(run: Path) -> datetime | None:

@@ -211,10 +211,27 @@ def _check_readable(con: Connection, path: Path) -> None:
 
 
 def set_aside_damaged(path: Path, now: datetime) -> Damage:
-    """Move a damaged data.db (and its write-ahead log) aside, so that capture goes on into a fresh one."""
+    """Move aside what is damaged of data.db, and no more: its write-ahead log, or file and log together.
+
+    Capture then goes on with what is left, or into a fresh file.
+    """
     target = path.with_name(f"data.db.damaged-{now:%Y%m%dT%H%M%S}")
     log = path.with_name(path.name + ".wal")
     if log.exists():  # before its database: cut short here, no fresh database finds a foreign log
-        log.replace(target.with_name(target.name + ".wal"))
+        aside = target.with_name(target.name + ".wal")
+        log.replace(aside)
+        if _is_whole(path):  # up to its last checkpoint
+            return Damage(aside)
     path.replace(target)
     return Damage(target)
+
+
+def _is_whole(path: Path) -> bool:
+    """True if every table of the file can be read to its end."""
+    try:
+        with open_ledger(path, read_only=True) as ledger:
+            for (table,) in ledger.con.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+                ledger.con.execute(f'SELECT count(COLUMNS(*)) FROM "{table}"').fetchall()
+    except StoreDamaged:
+        return False
+    return True

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.errors import StoreBusy, StoreUnwritable
+from rekal.errors import NotInitialised, StoreBusy, StoreUnwritable
 
 
 @contextmanager
@@ -25,14 +25,17 @@ def hold_lock(path: Path, *, wait: float, purpose: str) -> Iterator[None]:
     Raises :class:`StoreBusy`, naming the holder, when it is not free within ``wait`` seconds.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        # The directory is not made here: a worker that outlives `rekal clean` would bring it back.
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileNotFoundError:
+        raise NotInitialised("this repository has no rekal store", "run `rekal init` first") from None
     except OSError as error:
         raise StoreUnwritable(f"cannot write {path.parent} ({error.strerror})", "check its permissions") from None
     try:
         _acquire(handle, path, wait)
         os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()} {purpose}\n".encode(), 0)
+        # Not os.pwrite, which Windows lacks. The handle is fresh: it stands at the start.
+        os.write(handle, f"{os.getpid()} {purpose}\n".encode())
         yield
     finally:
         os.close(handle)

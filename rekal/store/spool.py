@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from rekal import ids
+from rekal.files import write_atomically
 
 _BROKEN = "broken"
 
@@ -68,9 +69,7 @@ def put_event(directory: Path, event: Event) -> None:
     """Add one event."""
     directory.mkdir(parents=True, exist_ok=True)
     name = f"{ids.ulid()}-{os.getpid()}.json"
-    part = directory / f".{name}"
-    part.write_bytes(msgspec.json.encode(event) + b"\n")
-    part.replace(directory / name)
+    write_atomically(directory / name, msgspec.json.encode(event) + b"\n")
 
 
 def read_events(directory: Path) -> Spooled:

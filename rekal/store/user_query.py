@@ -31,9 +31,8 @@ def run_select(path: Path, sql: str) -> Table:
     """
     if not path.exists():
         raise NotInitialised(f"there is no {path.name} yet", "run `rekal init` first")
-    con = open_database(path, read_only=True)
+    con = open_database(path, read_only=True, alone=True)
     try:
-        con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
         with translated_errors(path):
             return _run(con, sql)

@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from rekal.files import write_atomically
+
 _SEEN, _ASKED = "refs-seen", "refs-asked"
 _MOST = 2_000  # directories looked at
 
@@ -72,6 +74,4 @@ def _read(path: Path) -> str:
 
 
 def _write_stamp(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}-{os.getpid()}")
-    part.write_text(text, encoding="ascii")
-    part.replace(path)
+    write_atomically(path, text.encode("ascii"))

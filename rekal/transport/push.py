@@ -106,7 +106,7 @@ def push_memory(
     """
     # Long because one deadline and one lock hold all steps together.
     until = time.monotonic() + seconds
-    with hold_lock(sender.layout.run / "transport.lock", wait=min(seconds, 30.0), purpose="pushing"):
+    with hold_lock(sender.layout.transport_lock, wait=min(seconds, 30.0), purpose="pushing"):
         mainline = find_mainline(sender.repo, to.name, sender.settings.mainline, pushed)
         with open_ledger(sender.layout.data, read_only=True, wait=seconds) as ledger:
             claims = sender.claims(ledger.con)

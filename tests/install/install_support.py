@@ -58,7 +58,8 @@ def listing(*roots: Path) -> dict[str, tuple[int, bytes | str]]:
     for root in roots:
         for path in sorted(root.rglob("*")):
             inside = path.relative_to(root).parts
-            if ".rekal" in inside or (inside[0] == ".git" and len(inside) > 1 and inside[1] in VOLATILE):
+            ours = inside[:2] == (".git", "rekal") and path.name not in NAMES
+            if ".rekal" in inside or ours or (inside[0] == ".git" and len(inside) > 1 and inside[1] in VOLATILE):
                 continue
             mode = path.lstat().st_mode
             content: bytes | str = str(path.readlink()) if path.is_symlink() else ""
@@ -68,11 +69,22 @@ def listing(*roots: Path) -> dict[str, tuple[int, bytes | str]]:
 
 def events(root: Path, kind: str | None = None) -> list[dict[str, object]]:
     """The spool's events, all whole lines of JSON, oldest first; of one kind if named."""
-    paths = sorted((root / ".rekal" / "spool").iterdir(), key=lambda p: (p.name.split("-")[0], p.stat().st_mtime_ns))
+    paths = sorted(
+        (find_repo(root).private_dir / "spool").iterdir(), key=lambda p: (p.name.split("-")[0], p.stat().st_mtime_ns)
+    )
     found = [json.loads(path.read_text("utf-8")) for path in paths]
     for path, event in zip(paths, found, strict=True):
         assert re.fullmatch(rf"{event['at']}-\d+-{event['kind']}\.json", path.name), path
     return [event for event in found if kind in (None, event["kind"])]
+
+
+def _as_if_there(line: str) -> str:
+    """What a call says, with the work tree that it is for as its directory: it runs in a directory of rekal's own."""
+    words, directory, *rest = line.split("|")
+    found = re.fullmatch(r"-C (.*?) (_worker|push .*)", words)
+    assert found, line
+    assert directory.endswith("/rekal"), line
+    return "|".join((found[2], str(Path(found[1]).resolve()), *rest))
 
 
 class Stub:
@@ -88,7 +100,7 @@ class Stub:
         script(
             self.path,
             "#!/bin/sh\n"
-            f'[ "$1" = _worker ] || cat > "{self.stdin}"\n'
+            f'[ "$3" = _worker ] || cat > "{self.stdin}"\n'
             'echo "$*|$(pwd -P)|${GIT_DIR-}${GIT_INDEX_FILE-}${GIT_WORK_TREE-}|${REKAL_INTERNAL-}" > '
             f'"{self._pipe}"\n',
         )
@@ -102,7 +114,7 @@ class Stub:
             self._rest += os.read(self._fd, 65536).decode()
         lines, self._rest = self._rest.splitlines(), ""
         assert len(lines) == count, lines
-        return lines
+        return [_as_if_there(line) for line in lines]
 
     def close(self) -> None:
         """Let go of the pipe."""

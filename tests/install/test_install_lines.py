@@ -200,7 +200,7 @@ def test_config_may_be_committed_and_nothing_else_is_seen(repo: Path, stub: Stub
 def test_without_the_record_everything_marked_still_goes(repo: Path, stub: Stub) -> None:
     before = listing(repo / ".git/hooks", repo / ".git/info")
     install_rekal(find_repo(repo), AGENTS, stub.path)
-    shutil.rmtree(repo / ".rekal")
+    shutil.rmtree(repo / ".git/rekal")
     uninstall_rekal(find_repo(repo))
     assert listing(repo / ".git/hooks", repo / ".git/info") == before
     assert not (repo / skill.NAME).exists()
@@ -244,7 +244,7 @@ def _stop_at(patch: pytest.MonkeyPatch, step: int) -> None:
 
     def stop_replace(path: Path, data: bytes, mode: int | None = None) -> None:
         if counted():
-            if "run" not in path.parts:
+            if "rekal" not in path.parts:
                 path.with_name(f".{path.name}.rekal-new").write_bytes(b"half")
             raise Stop
         replace(path, data, mode)

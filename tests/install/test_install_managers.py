@@ -30,7 +30,7 @@ def test_pre_commit_installed_after_us_runs_us(layout: Make, stub: Stub) -> None
 
     assert statuses(made, stub) == {"installed"}
     assert not repair_hooks(made.repo, stub.path)
-    (made.root / ".rekal/run/share-on").touch()
+    (made.root / ".git/rekal/share-on").touch()
     git(made.root, "push", "-q", "origin", "main")
     ran = [line.split("|")[0] for line in made.logged() if "|" in line]
     assert ran == ["pre-push.legacy", "pre-push"], "the user's own hook, by way of ours, then pre-commit's"

@@ -67,7 +67,7 @@ def test_a_push_that_carries_memory_gives_both_hooks_the_same_lines(
 ) -> None:
     made = layout(name)
     install_rekal(made.repo, AGENTS, stub.path)
-    (made.root / ".rekal/run/share-on").touch()
+    (made.root / ".git/rekal/share-on").touch()
     git(made.root, "push", "-q", "origin", "main")
     head = git(made.root, "rev-parse", "HEAD").strip()
     line = f"refs/heads/main {head} refs/heads/main {'0' * 40}"

@@ -28,8 +28,7 @@ def shell(request: pytest.FixtureRequest) -> list[str]:
 
 def initialised(root: Path, stub: Stub, foreign: str | None = None, name: str = "pre-push") -> Path:
     """A hook in a repository with a store; the place of the hook."""
-    for part in ("spool", "run"):
-        (root / ".rekal" / part).mkdir(parents=True)
+    (root / ".git/rekal/spool").mkdir(parents=True)
     hook = root / ".git/hooks" / name
     chained = hook.with_name(f"{name}.rekal-chained")
     if foreign:
@@ -86,10 +85,10 @@ def test_head_is_read_wherever_git_keeps_it(shell: list[str], how: str, repo: Pa
 def test_nothing_is_done_when_switched_off(shell: list[str], repo: Path, stub: Stub) -> None:
     hook = initialised(repo, stub, name="post-commit")
     run(shell, hook, env={"REKAL_INTERNAL": "1"})
-    (repo / ".rekal/run/disabled").touch()
+    (repo / ".git/rekal/disabled").touch()
     run(shell, hook)
     assert events(repo) == []
-    shutil.rmtree(repo / ".rekal")
+    shutil.rmtree(repo / ".git/rekal")
     assert run(shell, hook).returncode == 0
     assert not (repo / ".rekal").exists()
 
@@ -137,9 +136,9 @@ def test_the_foreign_exit_code_is_the_hook_s(
     foreign = f"{shebang}\nexit 7\n" if "python" not in shebang else f"{shebang}\nraise SystemExit(7)\n"
     hook = initialised(repo, stub, foreign, name)
     if store == "sharing":
-        (repo / ".rekal/run/share-on").touch()
+        (repo / ".git/rekal/share-on").touch()
     elif store == "absent":
-        shutil.rmtree(repo / ".rekal")
+        shutil.rmtree(repo / ".git/rekal")
     stub.path.unlink() if name != "pre-push" else None
     assert run(shell, hook, "a", "b", stdin=f"{SHA} {SHA}\n", env={"PATH": "/usr/bin:/bin"}).returncode == 7
     assert not stub.stdin.exists(), "a refused push carries nothing"
@@ -150,7 +149,7 @@ def test_a_foreign_hook_that_stops_at_the_first_error_still_does(
     shell: list[str], shebang: str, repo: Path, stub: Stub
 ) -> None:
     hook = initialised(repo, stub, f"{shebang}\nfalse\nexit 0\n")
-    (repo / ".rekal/run/share-on").touch()
+    (repo / ".git/rekal/share-on").touch()
     assert run(shell, hook, "a", "b").returncode == 1
 
 
@@ -158,7 +157,7 @@ def test_a_foreign_hook_that_stops_at_the_first_error_still_does(
 def test_both_read_the_same_bytes(shell: list[str], stdin: str, repo: Path, stub: Stub) -> None:
     copy = repo.parent / "copy"
     hook = initialised(repo, stub, f'#!/bin/sh\ncat > "{copy}"\n')
-    (repo / ".rekal/run/share-on").touch()
+    (repo / ".git/rekal/share-on").touch()
     assert run(shell, hook, "origin", "url", stdin=stdin).returncode == 0
     stub.calls(1)
     assert copy.read_text("utf-8") == stub.stdin.read_text("utf-8") == stdin
@@ -169,7 +168,7 @@ def test_a_push_never_fails_and_never_waits_long_for_us(
     shell: list[str], with_timeout: bool, repo: Path, stub: Stub
 ) -> None:
     hook = initialised(repo, stub)
-    (repo / ".rekal/run/share-on").touch()
+    (repo / ".git/rekal/share-on").touch()
     script(stub.path, f'#!/bin/sh\necho "$$" > "{stub.stdin}"\ncat > /dev/null\nexec tail -f /dev/null\n')
     text = hook.read_text("utf-8").replace("rekal_limit=5", "rekal_limit=0.2")
     script(hook, text if with_timeout else text.replace("command -v timeout", "command -v no-such-command"))
@@ -181,7 +180,7 @@ def test_a_push_never_fails_and_never_waits_long_for_us(
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["plain", "as husky runs it"])
 def test_rekal_s_failure_is_not_the_push_s(shell: list[str], flags: list[str], repo: Path, stub: Stub) -> None:
     hook = initialised(repo, stub)
-    (repo / ".rekal/run/share-on").touch()
+    (repo / ".git/rekal/share-on").touch()
     script(stub.path, "#!/bin/sh\necho 'rekal: not sent' >&2\nexit 5\n")
     done = run([*shell, *flags], hook, "origin", "url")
     assert (done.returncode, done.stderr) == (0, "rekal: not sent\n")
@@ -198,7 +197,7 @@ def test_the_worker_has_a_session_and_no_file_of_the_caller(repo: Path, stub: St
     stub.calls(1)
     session, *opened = facts.read_text("utf-8").split()
     assert session != f"{os.getsid(0)}"
-    assert str(repo / ".rekal/run/worker.log") in opened
+    assert str(repo / ".git/rekal/worker.log") in opened
     assert str(held) not in opened
 
 

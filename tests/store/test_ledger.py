@@ -194,3 +194,16 @@ def test_a_held_store_is_busy_not_broken(path: Path) -> None:
         with pytest.raises(StoreBusy, match=f"process {holder.pid}"), open_ledger(path, read_only=True, wait=0.05):
             pass
         holder.communicate(b"\n", timeout=30)
+
+
+def test_a_damaged_log_does_not_take_the_whole_file_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    with open_ledger(path, read_only=False, create=True) as ledger:
+        store_id = ledger.meta("store_id")
+    log = tmp_path / "data.db.wal"
+    log.write_bytes(b"no log at all" * 100)
+    moved = set_aside_damaged(path, NOW).moved_to
+    assert moved.name.endswith(".wal")
+    assert not log.exists()
+    with open_ledger(path, read_only=True) as ledger:
+        assert ledger.meta("store_id") == store_id

@@ -50,4 +50,5 @@ class Rekal:
     @property
     def layout(self) -> Layout:
         """The store's paths."""
-        return Layout(find_repo(self.root).store_dir)
+        found = find_repo(self.root)
+        return Layout(found.store_dir, found.private_dir)

@@ -90,7 +90,8 @@ class Live:
     @property
     def layout(self) -> Layout:
         """The store's paths."""
-        return Layout(find_repo(self.root).store_dir)
+        found = find_repo(self.root)
+        return Layout(found.store_dir, found.private_dir)
 
     def settle(self) -> None:
         """Wait until the workers have done all there is to do: nothing waits, nobody works, the index is current."""

@@ -22,7 +22,7 @@ def command(yes: bool, with_refs: bool, as_json: bool) -> int:
 
     This removes the store: what was captured is gone unless it was shared. What is on a remote stays there.
     """
-    app = find_app()
+    app = find_app(check=False)  # whatever the work tree brings, what we put into the git directory can be taken out
     question = f"Remove {app.layout.directory} with everything captured, the hooks and the agents' lines?"
     # Without a terminal there is nobody to ask: end of input counts as no.
     if not yes and not confirm(question):
