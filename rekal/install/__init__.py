@@ -97,7 +97,7 @@ def _uninstall(repo: Repo) -> Removed:
     skilled = skill.uninstall_skill(tree, journal) if tree else None
     cleaned = lines.uninstall_lines(tree, journal) if tree else []
     _, left = host_hooks.turn_off(repo)
-    journal = Journal(repo.root)  # turning off has written its own changes down
+    journal = Journal(repo)  # turning off has written its own changes down
     removed, notes = hooks.uninstall_hooks(repo, journal)
     notes = [*left, *notes]
     _pointer(repo).unlink(missing_ok=True)

@@ -165,7 +165,7 @@ def _turn_on(repo: Repo, host: Host, executable: Path) -> str:
     except UnicodeDecodeError:
         raise Refused("it is not UTF-8", "it was left alone") from None
     text, inserts = _with_hooks(host, before, executable, created=created)
-    journal = Journal(repo.root)
+    journal = Journal(repo)
     data = text.encode()
     touched = Touched(host.name, host.file, created, tuple(inserts), _hash(raw), _hash(data))
     # Written down first: whatever is interrupted can be undone.
@@ -219,7 +219,7 @@ def turn_off(repo: Repo, names: Sequence[str] = ()) -> tuple[list[str], list[str
     """Take the entries of these hosts, or of all, out again. Returns the files changed, and notes on what was left."""
     record = read_injection(repo)
     done, notes = [], []
-    journal = Journal(repo.root)
+    journal = Journal(repo)
     for one in record.hosts:
         if names and one.host not in names:
             continue
