@@ -1,6 +1,6 @@
 """Have agents' hosts call ``rekal hook``: entries in their settings, put in and taken out byte for byte.
 
-`.rekal/run/injection.json` says what was inserted where. A file that somebody edited since loses exactly our text; one
+`rekal/injection.json` in the git directory says what was inserted where. A file that somebody edited since loses exactly our text; one
 that its program has written anew loses the entries whose command is ours.
 """
 
@@ -313,7 +313,7 @@ def read_injection(repo: Repo) -> Injection:
 
 
 def _record(repo: Repo) -> Path:
-    return Layout(repo.store_dir).injection
+    return Layout(repo.store_dir, repo.private_dir).injection
 
 
 def _save(repo: Repo, hosts: tuple[Touched, ...]) -> None:
