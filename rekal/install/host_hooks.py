@@ -1,7 +1,7 @@
 """Have agents' hosts call ``rekal hook``: entries in their settings, put in and taken out byte for byte.
 
-`rekal/injection.json` in the git directory says what was inserted where. A file that somebody edited since loses exactly our text; one
-that its program has written anew loses the entries whose command is ours.
+`rekal/injection.json` in the git directory says what was inserted where. A file that somebody edited since loses
+exactly our text; one that its program has written anew loses the entries whose command is ours.
 """
 
 from __future__ import annotations
