@@ -22,6 +22,7 @@ from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
 from rekal.index import schema
 from rekal.index.facets import changed_sessions, copy_opened, read_facets, replace_facets
 from rekal.index.freshness import name_damage, read_index_state, reason_for_full
+from rekal.index.speakers import write_speakers
 from rekal.index.text import analysis_id
 from rekal.index.vectors import write_chunks
 from rekal.index.writer import Doc, Writer, read_number
@@ -181,6 +182,7 @@ def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int)
     writer.add(replace_facets(con, facets, ordinals, list(known.values())))
     writer.flush()
     write_chunks(con, first)
+    write_speakers(con, list(ordinals.values()))
     with translated_errors(ledger.path):
         copy_opened(ledger.con, con, after)
     return turns

@@ -102,7 +102,7 @@ def session_mask(reader: IndexReader, filters: Filters) -> Bools:
     mask = np.ones(len(reader.sessions), np.bool_)
     if conditions:
         where = " AND ".join(sql for sql, _ in conditions)
-        found = reader.told(f"SELECT session_ord FROM facets WHERE {where}", *(value for _, value in conditions))
+        found = reader.cached_rows(f"SELECT session_ord FROM facets WHERE {where}", *(value for _, value in conditions))
         mask[:] = False
         mask[[number for (number,) in found]] = True
     if filters.exclude:

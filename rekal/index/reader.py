@@ -22,6 +22,7 @@ from rekal.errors import StoreDamaged, StoreError
 from rekal.index import schema
 from rekal.index.analysis import ANALYSIS_VERSION
 from rekal.index.schema import KINDS, Kind
+from rekal.index.speakers import Speakers, read_speakers
 from rekal.store.database import Connection, duckdb, open_database, translated_errors
 from rekal.store.rows import make_record
 
@@ -30,7 +31,7 @@ Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _MOST_SELECTS = 64
-_MOST_TOLD = 32  # results kept; a result is as long as the table of sessions at most
+_MOST_CACHED = 32  # results kept; a result is as long as the table of sessions at most
 
 #: Microseconds that stand for "no time": earlier than anything, so "since" leaves it out by itself.
 NO_TIME = -(1 << 62)
@@ -126,7 +127,7 @@ class IndexReader:
         self.path = path
         self.state = schema.read_state(con)
         self._units: dict[Kind, Units] = {}
-        self._told: dict[tuple[object, ...], list[tuple[Any, ...]]] = {}
+        self._cached: dict[tuple[object, ...], list[tuple[Any, ...]]] = {}
 
     @property
     def position(self) -> int:
@@ -143,14 +144,14 @@ class IndexReader:
         with translated_errors(self.path):
             return self.con.execute(sql, list(values)).fetchall()
 
-    def told(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+    def cached_rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query that is asked again and again: the last few are kept, asking costs 1 to 3 ms."""
         asked = (sql, *values)
-        if asked not in self._told:
-            if len(self._told) >= _MOST_TOLD:
-                del self._told[next(iter(self._told))]
-            self._told[asked] = self.rows(sql, values)
-        return self._told[asked]
+        if asked not in self._cached:
+            if len(self._cached) >= _MOST_CACHED:
+                del self._cached[next(iter(self._cached))]
+            self._cached[asked] = self.rows(sql, values)
+        return self._cached[asked]
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -184,6 +185,11 @@ class IndexReader:
         place = np.full(int(docs["doc_id"].max(initial=-1)) + 1, -1, np.int32)
         place[doc[order]] = np.arange(len(order), dtype=np.int32)
         return Units(doc[order], session[order], seq[order], docs["length"][rows][order], place)
+
+    @cached_property
+    def speakers(self) -> Speakers:
+        """Speakers of all turns."""
+        return read_speakers(self)
 
     @cached_property
     def session_bounds(self) -> tuple[Ints, Ints]:

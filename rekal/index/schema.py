@@ -13,6 +13,8 @@ number.
 
 ``chunks`` names, by half of its MD5, the text that the vector of a turn is made of (:mod:`rekal.index.vectors`).
 
+``speech`` says who speaks in a turn, where the turns of a session begin with names (:mod:`rekal.index.speakers`).
+
 ``knowledge`` lists the tracked files whose passages are documents of that kind, by the blob they were read from.
 
 ``cooccurrence`` is a view: files that sessions touched together, always what ``session_files`` says.
@@ -24,7 +26,7 @@ from typing import Literal
 
 from rekal.store.database import Connection
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 Kind = Literal["turn", "facet", "memory", "document", "knowledge"]
 KINDS: tuple[Kind, ...] = ("turn", "facet", "memory", "document", "knowledge")
@@ -53,6 +55,8 @@ _TABLES = (
         human_turns INTEGER NOT NULL, started_at TIMESTAMP, ended_at TIMESTAMP, branches VARCHAR[] NOT NULL,
         commits VARCHAR[] NOT NULL, files VARCHAR[] NOT NULL, commands VARCHAR[] NOT NULL)""",
     "CREATE TABLE chunks (doc_id INTEGER NOT NULL, chunk UBIGINT NOT NULL)",
+    """CREATE TABLE speech (
+        session_ord INTEGER NOT NULL, doc_id INTEGER NOT NULL, says VARCHAR NOT NULL, hears VARCHAR)""",
     "CREATE TABLE knowledge (path VARCHAR NOT NULL, blob VARCHAR NOT NULL)",
     "CREATE TABLE session_files (session_ord INTEGER NOT NULL, path VARCHAR NOT NULL)",
     f"""CREATE VIEW cooccurrence AS

@@ -53,7 +53,7 @@ def _saturated(counts: Floats) -> Floats:
 def _opened(reader: IndexReader) -> Floats:
     """Times that each session, or a sub-agent's under it, was opened on this machine, by session number."""
     counts = np.zeros(len(reader.sessions))
-    rows = reader.told("SELECT session_id, opened_count FROM opened WHERE opened_count > 0 ORDER BY session_id")
+    rows = reader.cached_rows("SELECT session_id, opened_count FROM opened WHERE opened_count > 0 ORDER BY session_id")
     for session_id, count in rows:
         number = reader.sessions.number(str(session_id))
         if number is not None:

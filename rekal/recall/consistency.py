@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from rekal.index import text
 from rekal.index.dense import Meaning
 from rekal.index.reader import IndexReader
+from rekal.index.speakers import NOBODY
 from rekal.recall.claims import Claims
 from rekal.recall.question import AnchorKind
 from rekal.recall.scores import Floats
 from rekal.recall.search import Look, dense_text
-from rekal.recall.sentences import CANDIDATE_TURNS, SIGNS, Sentences, read_signs, split_sentences
+from rekal.recall.sentences import CANDIDATE_TURNS, SIGNS, Sentences, find_owner, read_signs, split_sentences
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -40,23 +41,30 @@ def person_claims(reader: IndexReader, look: Look, meaning: Meaning | None) -> C
     from the one who was given.
     """
     persons = [anchor.text for anchor in look.question.of_kind("person")]
-    authors = _authors(reader, persons[0]) if len(persons) == 1 else {}
-    if ASKED not in authors.values():
+    if len(persons) != 1:
         return None
     best = np.argsort(-look.turns, kind="stable")[:CANDIDATE_TURNS]
     places = np.unique(np.clip(np.concatenate([best - 1, best, best + 1]), 0, len(look.turns) - 1))
-    found, texts = _sentences(reader, look, places, authors)
-    chosen = found.candidates(look.found.idf, ASKED)
+    authors = _authors(reader, persons[0])
+    if ASKED in authors.values():
+        asked = ASKED
+        found, texts = _sentences(reader, look, places, authors)
+    elif persons[0] in reader.speakers.names:
+        asked = reader.speakers.names.index(persons[0])
+        found, texts = _spoken_sentences(reader, look, places[look.allowed[places]])
+    else:
+        return None
+    chosen = found.candidates(look.found.idf, asked)
     cosine = None
     if meaning is not None and look.semantic:
         vectors = meaning.embedder.embed_documents([texts[int(i)] for i in chosen])
         cosine = (vectors @ meaning.vector(dense_text(look.question))).astype(np.float64)
-    return Claims.of(found, look.found.idf, ASKED, look.question.text, chosen, cosine)
+    return Claims.of(found, look.found.idf, asked, look.question.text, chosen, cosine)
 
 
 def _authors(reader: IndexReader, person: str) -> dict[int, int]:
     """The author's number by session number: ``ASKED`` for that person, under whatever name and address."""
-    rows = [(int(n), str(name), str(email)) for n, name, email in reader.told(_AUTHORS)]
+    rows = [(int(n), str(name), str(email)) for n, name, email in reader.cached_rows(_AUTHORS)]
     others = sorted({(name, email) for _, name, email in rows if person not in (name, email)})
     return {n: ASKED if person in (name, email) else 1 + others.index((name, email)) for n, name, email in rows}
 
@@ -75,6 +83,24 @@ def _sentences(reader: IndexReader, look: Look, places: Ints, authors: dict[int,
     standings = look.found.place_features(look.covered)[at]
     found = Sentences(at, session[at].astype(np.int64), length, author, author, author, shown, standings, tf)
     return found, texts
+
+
+def _spoken_sentences(reader: IndexReader, look: Look, places: Ints) -> tuple[Sentences, list[str]]:
+    """Sentences of turns that begin with their speaker's name, the name cut off."""
+    speakers, turn, texts, owner = reader.speakers, [], [], []
+    for place, said in zip(places, _read_texts(reader, places), strict=True):
+        says, hears = int(speakers.says[place]), int(speakers.hears[place])
+        for sentence in split_sentences(said.partition(":")[2] if says != NOBODY else said):
+            turn.append(int(place))
+            texts.append(sentence)
+            owner.append(find_owner(sentence, says, hears))
+    tf, length = _count_in_texts(look, texts)
+    at = np.array(turn, np.int64)
+    shown = np.array([read_signs(text) for text in texts], np.bool_).reshape(len(texts), len(SIGNS))
+    features = look.found.place_features(look.covered)[at]
+    session = look.found.session[at].astype(np.int64)
+    says_at, hears_at, owners = speakers.says[at], speakers.hears[at], np.array(owner, np.int64)
+    return Sentences(at, session, length, says_at, hears_at, owners, shown, features, tf), texts
 
 
 def _read_texts(reader: IndexReader, places: Ints) -> list[str]:

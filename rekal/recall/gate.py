@@ -9,7 +9,7 @@ identifier was exchanged for another of the same store. No benchmark's verdicts 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 
 WEIGHTS = Path(__file__).with_name("weights.json")
 MOST_SILENCED = 0.2  # of answerable questions, at strictness 1
+LEVEL = 130  # turns from which on the size of a store no longer moves the cut
+SMALL_SHARE = 0.1  # of answerable questions, in the lists of small stores
 SURE = 30.0  # log-odds nobody argues with
 
 
@@ -43,6 +45,17 @@ class Logistic(msgspec.Struct, frozen=True):
 
     def probability(self, values: Mapping[str, float]) -> float:
         return _probability(self.log_odds(values))
+
+
+def log_odds(probabilities: Sequence[float]) -> Floats:
+    """Log-odds of probabilities, those of nothing and of everything kept finite."""
+    inside = np.clip(np.array(probabilities), 1e-9, 1 - 1e-9)
+    odds: Floats = np.log(inside / (1 - inside))
+    return odds
+
+
+def _quantile(quantiles: Sequence[float], share: float) -> float:
+    return float(np.interp(share * (len(quantiles) - 1), range(len(quantiles)), quantiles))
 
 
 def _probability(log_odds: float) -> float:
@@ -95,13 +108,15 @@ class Support(msgspec.Struct, frozen=True):
 class Gate(msgspec.Struct, frozen=True):
     """One set of models. ``quantiles`` are those of support over answerable questions, from 0 to 100 % in 1 % steps.
 
-    ``consistency`` is None in gates of questions that name no person.
+    ``consistency`` is None in gates of questions that name no person. ``small`` are such quantiles in stores of that
+    many turns, where the same evidence weighs less.
     """
 
     presence: Logistic
     consistency: Attention | None
     anchors: Logistic
     quantiles: tuple[float, ...]
+    small: dict[str, tuple[float, ...]] = {}
 
     def judge(
         self,
@@ -122,14 +137,22 @@ class Gate(msgspec.Struct, frozen=True):
             anchors=1.0 if anchor_ratio is None else self.anchors.probability({"ratio": anchor_ratio}),
         )
 
-    def cut(self, strictness: float) -> float:
-        """Return the support below which recall stays silent.
+    def cut(self, strictness: float, turns: int = LEVEL) -> float:
+        """Return the support below which recall stays silent in a store of ``turns``.
 
-        ``strictness`` 0 to 1 is the price in silenced answerable questions: 0 none, 0.25 one in twenty, 0.5 one in
-        ten, 1 one in five of them, as measured in training.
+        Below :data:`LEVEL` turns it is less: between the sizes that were measured its log-odds go straight with the
+        logarithm of the size. ``strictness`` 0 to 1 is the price in silenced answerable questions: 0 none, 0.25 one in
+        twenty, 0.5 one in ten, 1 one in five of them, as measured in training.
         """
         share = MOST_SILENCED * min(1.0, max(0.0, strictness))
-        return float(np.interp(share * (len(self.quantiles) - 1), range(len(self.quantiles)), self.quantiles))
+        usual = _quantile(self.quantiles, share)
+        if turns >= LEVEL or not self.small:
+            return usual
+        sizes = sorted(map(int, self.small))
+        # At a tenth, other projects' questions are silenced .96 at five turns; at a twentieth .82.
+        small = min(2 * share, max(SMALL_SHARE, share))
+        cuts = [min(usual, _quantile(self.small[str(size)], small)) for size in sizes]
+        return _probability(float(np.interp(np.log(max(1, turns)), np.log([*sizes, LEVEL]), log_odds([*cuts, usual]))))
 
 
 class Weights(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall.consistency import anchor_ratio, person_claims
-from rekal.recall.gate import Support, load_weights
+from rekal.recall.gate import Support, load_weights, log_odds
 from rekal.recall.mentions import NamedThing, Reach, find_mentions, list_anchors
 from rekal.recall.question import Question, cut_spans, read_question
 from rekal.recall.scores import measure_presence
@@ -68,14 +68,8 @@ class Ruling(msgspec.Struct, frozen=True):
     @property
     def margin(self) -> float:
         """Distance of the support from the cut, in log-odds."""
-        return _log_odds(self.support.total) - _log_odds(self.cut)
-
-
-def _log_odds(probability: float) -> float:
-    from math import log
-
-    inside = min(max(probability, 1e-9), 1 - 1e-9)
-    return log(inside / (1 - inside))
+        support, cut = log_odds([self.support.total, self.cut])
+        return float(support - cut)
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -97,7 +91,7 @@ def judge_reading(
 def _judge_evidence(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
     gate = load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
     present = measure_presence(seen.found, seen.covered, seen.is_stranger)
-    floor = gate.cut(strictness)
+    floor = gate.cut(strictness, int(seen.allowed.sum()))
     least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
     support = gate.judge(present, least=least)
     if support.total >= floor:  # reading texts for the second gate pays only when the first is open

@@ -110,7 +110,7 @@ def _named_branches(reader: IndexReader, text: str) -> Iterator[NamedThing]:
     shaped = [(word, at) for word, at in words if _SHAPED.search(word)]
     if not (marked or at_end or shaped):
         return
-    rows = reader.told("SELECT DISTINCT unnest(branches) AS branch FROM facets ORDER BY branch DESC")
+    rows = reader.cached_rows("SELECT DISTINCT unnest(branches) AS branch FROM facets ORDER BY branch DESC")
     known = {str(branch).lower(): str(branch) for (branch,) in rows}
     if at_end:
         shaped.append((at_end["name"], at_end.start("name")))
@@ -161,7 +161,7 @@ def _named_agents(reader: IndexReader, text: str) -> Iterator[NamedThing]:
     """An agent counts as who did or said something; "the cursor leaks" is about a cursor."""
     if not _ACTING.search(text):
         return
-    for (row,) in reader.told("SELECT DISTINCT agent FROM facets ORDER BY agent"):
+    for (row,) in reader.cached_rows("SELECT DISTINCT agent FROM facets ORDER BY agent"):
         agent = re.escape(str(row))
         by = f"(?:{agent.capitalize()}|{agent})" if str(row) not in _ALSO_WORDS else agent.capitalize()
         spelled = (

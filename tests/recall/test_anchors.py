@@ -115,7 +115,7 @@ def test_a_file_that_nobody_mentioned_is_no_word_never_seen(reader: IndexReader,
 
 
 def test_a_file_that_no_session_touched_is_a_word_never_seen(reader: IndexReader) -> None:
-    answer = ask(reader, f"{QUESTION} in download.py")
+    answer = ask(reader, f"{QUESTION} in download.py", strictness=0.5)
     assert answer.verdict == "SILENCE"
     assert pins(answer)["path"].sessions is None
 

@@ -71,9 +71,8 @@ def test_a_question_beside_a_pasted_trace_is_answered(reader: IndexReader) -> No
     assert answer.verdict == "INJECT"
     assert answer.sessions[0].session_id == SESSIONS[0].id
     assert answer.question == prompt
-    other = answer_question(
-        reader, prompt.replace("upload worker", "ingress proxy").replace("disk", "pod"), NO_FILTERS, Options()
-    )
+    elsewhere = f"Hi, I am stuck here and would like some help. How are certificates rotated at night?\n{TRACE}"
+    other = answer_question(reader, elsewhere, NO_FILTERS, Options())
     assert other.verdict == "SILENCE"
 
 

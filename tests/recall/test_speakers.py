@@ -1,0 +1,68 @@
+"""Names that turns begin with: who speaks becomes a person that a question can name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rekal.index.filters import NO_FILTERS
+from rekal.index.reader import IndexReader, open_index
+from rekal.index.speakers import NOBODY
+from rekal.recall.judge import read_in_store
+from rekal.recall.recall import Options, answer_question
+from rekal.recall.search import list_people
+from tests.index.ledgers import Store, session
+
+PETS = session(
+    "pets", "Rosa: My dog is called Biscuit.", "Yusuf: I have a parrot.", "Rosa: Lovely!", "Yusuf: It talks."
+)
+TRIPS = session("trips", "Rosa: We drove to the lake.", "Ines: I flew to Lisbon.", "Rosa: Oh.", "Ines: For a week.")
+NOTES = session("notes", "Note: the cache is slow.", "Note: the cache is fast now.", "Plan: measure", "Plan: ship")
+CODE = session("code", "Fix the cache.", "Summary: the cache holds an hour now.")
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[IndexReader]:
+    store = Store(tmp_path)
+    store.append(PETS, NOTES, CODE)
+    store.update()
+    store.append(TRIPS)
+    store.update()
+    with open_index(store.index) as opened:
+        yield opened
+
+
+def test_names_that_open_most_turns_of_a_session_are_its_speakers(reader: IndexReader) -> None:
+    assert reader.speakers.names == ("Ines", "Rosa", "Yusuf")
+    turns, ids = reader.units("turn"), reader.sessions.ids
+    pets = [at for at in range(len(turns)) if ids[turns.session[at]] == PETS.id]
+    names = reader.speakers.names
+    assert [names[reader.speakers.says[at]] for at in pets] == ["Rosa", "Yusuf", "Rosa", "Yusuf"]
+    assert [names[reader.speakers.hears[at]] for at in pets] == ["Yusuf", "Rosa", "Yusuf", "Rosa"]
+    notes = [at for at in range(len(turns)) if ids[turns.session[at]] in (NOTES.id, CODE.id)]
+    assert {int(reader.speakers.says[at]) for at in notes} == {NOBODY}
+
+
+def test_speakers_are_people_after_the_authors(reader: IndexReader) -> None:
+    assert list_people(reader) == ["Ada", "ada@example.com", "Ines", "Rosa", "Yusuf"]
+    reading = read_in_store(reader, "what did Yusuf say about his parrot", None)
+    assert [anchor.text for anchor in reading.question.of_kind("person")] == ["Yusuf"]
+
+
+def test_evidence_about_a_speaker_comes_from_their_sessions(reader: IndexReader) -> None:
+    answer = answer_question(reader, "what animal does Yusuf have, a parrot?", NO_FILTERS, Options())
+    assert [hit.session_id for hit in answer.sessions] == [PETS.id]
+    other = answer_question(reader, "did Ines say her parrot talks", NO_FILTERS, Options())
+    assert PETS.id not in [hit.session_id for hit in other.sessions]
+
+
+def test_a_session_that_loses_its_labels_loses_its_speakers(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.append(session("talk", "Rosa: Hello.", "Rosa: Hello again."))
+    store.update()
+    store.append(session("talk", "Rosa: Hello.", "Rosa: Hello again.", "so", "it", "goes", "on"))
+    store.update()
+    with open_index(store.index) as reader:
+        assert reader.speakers.names == ()
