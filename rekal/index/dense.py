@@ -57,7 +57,7 @@ class Dense:
         known = self.row >= 0 if allowed is None else (self.row >= 0) & allowed
         scores = np.zeros(len(self.row))
         if len(self._vectors):
-            scores[known] = (self._vectors.matrix @ query)[self.row[known]]
+            scores[known] = _products(self._vectors.matrix, query)[self.row[known]]
         return scores
 
     @cached_property
@@ -77,6 +77,21 @@ class Dense:
         sums = np.bincount(self._reader.units("turn").session, cosine, minlength=len(self._reader.sessions))
         scores: Floats = sums / np.maximum(self._spread, 1e-6)
         return scores
+
+
+def _products(matrix: Vectors, query: Vectors) -> Vectors:
+    """``matrix @ query`` with the same bits for a row wherever it stands.
+
+    BLAS takes four rows at a time and rounds those left over otherwise; so they, too, are made four.
+    """
+    whole = len(matrix) - len(matrix) % 4
+    scores = np.empty(len(matrix), np.float32)
+    scores[:whole] = matrix[:whole] @ query
+    if whole < len(matrix):
+        four = np.zeros((4, matrix.shape[1]), np.float32)
+        four[: len(matrix) - whole] = matrix[whole:]
+        scores[whole:] = (four @ query)[: len(matrix) - whole]
+    return scores
 
 
 class Nearness(msgspec.Struct, frozen=True):

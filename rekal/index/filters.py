@@ -104,7 +104,8 @@ def session_mask(reader: IndexReader, filters: Filters) -> Bools:
         where = " AND ".join(sql for sql, _ in conditions)
         found = reader.cached_rows(f"SELECT session_ord FROM facets WHERE {where}", *(value for _, value in conditions))
         mask[:] = False
-        mask[[number for (number,) in found]] = True
+        ordinals = np.array([ordinal for (ordinal,) in found], np.int64)
+        mask[reader.sessions.number_of[ordinals]] = True
     if filters.exclude:
         sessions, left_out = reader.sessions, set(filters.exclude)
         gone = [s in left_out or p in left_out for s, p in zip(sessions.ids, sessions.parents, strict=True)]

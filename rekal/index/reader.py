@@ -55,12 +55,16 @@ class Units(msgspec.Struct, frozen=True):
 
 
 class Sessions(msgspec.Struct, frozen=True):
-    """Sessions by number: ids, parents' ids, ``rank`` (the order of the ids, which settles ties), numbers by id."""
+    """Sessions by number: ids in order, parents' ids, ``rank`` (which settles ties), numbers by id.
+
+    ``number_of`` is the number by ``session_ord``, the name of a session in the tables; -1 for none.
+    """
 
     ids: tuple[str, ...]
     parents: tuple[str | None, ...]
     rank: Ints
     numbers: dict[str, int]
+    number_of: Ints
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -156,12 +160,15 @@ class IndexReader:
     @cached_property
     def sessions(self) -> Sessions:
         """All sessions."""
-        found = self.rows("SELECT session_id, parent_id FROM facets ORDER BY session_ord")
+        # By id, not in the order in which the index got to know them: so an index that has grown and one that was
+        # built at once have the same places, and sums over them round alike.
+        found = sorted(self.rows("SELECT session_id, parent_id, session_ord FROM facets"))
         ids = tuple(str(row[0]) for row in found)
-        rank = np.empty(len(ids), np.int32)
-        rank[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
+        ordinals = np.array([row[2] for row in found], np.int32)
+        number_of = np.full(int(ordinals.max(initial=-1)) + 1, -1, np.int32)
+        number_of[ordinals] = np.arange(len(ids), dtype=np.int32)
         numbers = {session_id: number for number, session_id in enumerate(ids)}
-        return Sessions(ids, tuple(row[1] for row in found), rank, numbers)
+        return Sessions(ids, tuple(row[1] for row in found), np.arange(len(ids), dtype=np.int32), numbers, number_of)
 
     @cached_property
     def _docs(self) -> dict[str, NDArray[Any]]:
@@ -181,6 +188,8 @@ class IndexReader:
         rows = np.flatnonzero(docs["kind"] == KINDS.index(kind))
         doc, session, seq = docs["doc_id"][rows], docs["session"][rows], docs["seq"][rows]
         # Nearly sorted as stored, so a stable sort costs next to nothing.
+        named = session >= 0
+        session[named] = self.sessions.number_of[session[named]]
         order = np.argsort(session.astype(np.int64) << 32 | seq if kind == "turn" else doc, kind="stable")
         place = np.full(int(docs["doc_id"].max(initial=-1)) + 1, -1, np.int32)
         place[doc[order]] = np.arange(len(order), dtype=np.int32)

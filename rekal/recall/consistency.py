@@ -30,7 +30,7 @@ PASSAGE = 800  # characters
 ASKED = 0  # number of the person asked about
 _TURNS_READ = 60
 _LONGEST_TURN = 12_000  # characters: beyond it a turn is a paste
-_AUTHORS = "SELECT session_ord, author_name, author_email FROM facets"
+_AUTHORS = "SELECT session_id, author_name, author_email FROM facets"
 _BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[A-Z])|\n")
 
 
@@ -64,7 +64,8 @@ def person_claims(reader: IndexReader, look: Look, meaning: Meaning | None) -> C
 
 def _authors(reader: IndexReader, person: str) -> dict[int, int]:
     """The author's number by session number: ``ASKED`` for that person, under whatever name and address."""
-    rows = [(int(n), str(name), str(email)) for n, name, email in reader.cached_rows(_AUTHORS)]
+    numbers = reader.sessions.numbers
+    rows = [(numbers[str(one)], str(name), str(email)) for one, name, email in reader.cached_rows(_AUTHORS)]
     others = sorted({(name, email) for _, name, email in rows if person not in (name, email)})
     return {n: ASKED if person in (name, email) else 1 + others.index((name, email)) for n, name, email in rows}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -20,6 +20,9 @@ _CHARS_A_TOKEN = 4
 _LONGEST_ROW = 480
 _MOST_ROWS = 60
 _SHORTEST_ROW = 80
+_READ_WHOLE = 20_000  # characters; of a longer turn only what is around the question's words is read
+_MOST_SPOTS = 12  # places looked at for each term of the question
+_LONGEST_PROMPT = 2_000  # characters
 _LOOKED_AT = 8  # turns at either end of a session, for its prompt and its outcome
 SHOWN_WITHIN = 0.5  # of the best session's score
 _WORD = re.compile(r"\S+")
@@ -80,7 +83,7 @@ def list_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, bud
 def _prompt(said: Sequence[IndexedText]) -> list[IndexedText]:
     """The first thing that a person asked for; "yes, go on" asks for nothing."""
     people = [turn for turn in said if turn.role in ("human", "steering")]
-    return [turn for turn in people if read_question(turn.text).topics][:1] or people[:1]
+    return [turn for turn in people if read_question(turn.text[:_LONGEST_PROMPT]).topics][:1] or people[:1]
 
 
 def _outcome(said: Sequence[IndexedText]) -> list[IndexedText]:
@@ -106,7 +109,7 @@ def _cut_excerpt(said: str, seen: Look) -> tuple[str, bool]:
         return said, False
     weights = dict(zip(seen.lexical.postings.terms, seen.found.idf, strict=True))
     # Each term once, in order: a set would add the weights in another order in every process.
-    words = [(s, e, dict.fromkeys(text.document_terms(said[s:e]))) for s, e in _word_spans(said)]
+    words = [(s, e, dict.fromkeys(text.document_terms(said[s:e]))) for s, e in _word_spans(said, list(weights))]
     spans = [(s, e, sum(weights.get(term, 0.0) for term in terms)) for s, e, terms in words]
     telling = [(s, e, w) for s, e, w in spans if w > 0]
     if not telling:
@@ -119,8 +122,38 @@ def _cut_excerpt(said: str, seen: Look) -> tuple[str, bool]:
     return said[start:end].strip(), True
 
 
-def _word_spans(said: str) -> list[tuple[int, int]]:
-    return [word.span() for word in _WORD.finditer(said)]
+def _word_spans(said: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Offsets of the words that may hold one of ``terms``, in order; of a long text only those around them."""
+    regions = [(0, len(said))] if len(said) <= _READ_WHOLE else _regions(said, terms)
+    for start, stop in regions:
+        yield from (word.span() for word in _WORD.finditer(said, start, stop))
+
+
+def _regions(said: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+    """Stretches of a long text around places that look like ``terms``, in order, none overlapping.
+
+    Analysing all of it takes a second a megabyte; finding a stem's first letters takes milliseconds.
+    """
+    low = said.lower()
+    low = low if len(low) == len(said) else said  # a few letters change their length with their case
+    spots: set[int] = set()
+    for term in terms:
+        # A stem may end otherwise than its words do: "retri" is found in "retry" by its first four letters.
+        start, at = term[: max(3, len(term) - 1)], -1
+        for _ in range(_MOST_SPOTS):
+            at = low.find(start, at + 1)
+            if at < 0:
+                break
+            spots.add(at)
+            at += _LONGEST_ROW // 2
+    found: list[tuple[int, int]] = []
+    for at in sorted(spots):
+        begin, end = max(0, at - _LONGEST_ROW // 4), min(len(said), at + _LONGEST_ROW)
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], end
+        else:
+            found.append((begin, end))
+    return found
 
 
 def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
@@ -136,7 +169,7 @@ def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
 def _hit(reader: IndexReader, score: float, number: int, rows: list[Row]) -> Hit:
     facets = reader.rows(
         """SELECT session_id, agent, author_name, author_email, origin, actor, branch, commits, title, started_at
-           FROM facets WHERE session_ord = ?""",
-        [number],
+           FROM facets WHERE session_id = ?""",
+        [reader.sessions.ids[number]],
     )[0]
     return make_record(Hit, (*facets[:9], with_zone(facets[9]), round(score, 3), rows))

@@ -17,6 +17,7 @@ from rekal.recall.word_lists import CHATTER, FRAMES, STOP
 
 SHORTEST = 4  # letters: of shorter words too many are one letter apart
 FEWEST_TURNS = 2
+_MOST_READ = 200  # words of a text that are looked at
 _MOST_WORDS = 4  # corrected in one question; more is another language, or no text
 _PLAIN_WORD = re.compile(r"[A-Za-z][a-z]+")
 _ENGLISH = STOP | CHATTER | FRAMES
@@ -38,7 +39,7 @@ def correct_spelling(reader: IndexReader, text: str) -> tuple[str, list[tuple[st
 def _candidates(text: str) -> list[str]:
     """Words of letters alone. A capital inside a sentence makes a name, and names are spelled in many ways."""
     found: dict[str, None] = {}
-    for at, typed in enumerate(text.split()):
+    for at, typed in enumerate(text.split(None, _MOST_READ)[:_MOST_READ]):
         word = bare_word(typed)
         if len(word) < SHORTEST or not _PLAIN_WORD.fullmatch(word) or (at and word[0].isupper()):
             continue
