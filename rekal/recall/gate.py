@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 WEIGHTS = Path(__file__).with_name("weights.json")
 MOST_SILENCED = 0.2  # of answerable questions, at strictness 1
 LEVEL = 130  # turns from which on the size of a store no longer moves the cut
-SMALL_SHARE = 0.1  # of answerable questions, in the lists of small stores
+CAREFUL_SHARE = 0.1  # of answerable questions silenced, in small stores and about people known by their labels
 SURE = 30.0  # log-odds nobody argues with
 
 
@@ -137,21 +137,22 @@ class Gate(msgspec.Struct, frozen=True):
             anchors=1.0 if anchor_ratio is None else self.anchors.probability({"ratio": anchor_ratio}),
         )
 
-    def cut(self, strictness: float, turns: int = LEVEL) -> float:
+    def cut(self, strictness: float, turns: int = LEVEL, *, spoken: bool = False) -> float:
         """Return the support below which recall stays silent in a store of ``turns``.
 
         Below :data:`LEVEL` turns it is less: between the sizes that were measured its log-odds go straight with the
         logarithm of the size. ``strictness`` 0 to 1 is the price in silenced answerable questions: 0 none, 0.25 one in
-        twenty, 0.5 one in ten, 1 one in five of them, as measured in training.
+        twenty, 0.5 one in ten, 1 one in five of them, as measured in training. ``spoken``: the question is about a
+        person whom only labels in the text make one.
         """
         share = MOST_SILENCED * min(1.0, max(0.0, strictness))
-        usual = _quantile(self.quantiles, share)
+        # Where evidence weighs less, a cut that silences one in twenty lets too much pass: one in ten is the least.
+        careful = min(2 * share, max(CAREFUL_SHARE, share))
+        usual = _quantile(self.quantiles, careful if spoken else share)
         if turns >= LEVEL or not self.small:
             return usual
         sizes = sorted(map(int, self.small))
-        # At a tenth, other projects' questions are silenced .96 at five turns; at a twentieth .82.
-        small = min(2 * share, max(SMALL_SHARE, share))
-        cuts = [min(usual, _quantile(self.small[str(size)], small)) for size in sizes]
+        cuts = [min(usual, _quantile(self.small[str(size)], careful)) for size in sizes]
         return _probability(float(np.interp(np.log(max(1, turns)), np.log([*sizes, LEVEL]), log_odds([*cuts, usual]))))
 
 

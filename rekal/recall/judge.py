@@ -91,7 +91,7 @@ def judge_reading(
 def _judge_evidence(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
     gate = load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
     present = measure_presence(seen.found, seen.covered, seen.is_stranger)
-    floor = gate.cut(strictness, int(seen.allowed.sum()))
+    floor = gate.cut(strictness, int(seen.allowed.sum()), spoken=seen.spoken)
     least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
     support = gate.judge(present, least=least)
     if support.total >= floor:  # reading texts for the second gate pays only when the first is open

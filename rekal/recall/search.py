@@ -31,7 +31,7 @@ ENOUGH_VECTORS = 0.9
 class Look(msgspec.Struct, frozen=True):
     """Result of one search. ``sessions`` and ``turns`` are scores that order, by number and by place; a sub-agent's
     session stands under its parent and has none of its own (but in ``unfolded``). ``semantic``: cosines may decide.
-    ``allowed`` is the mask of turns that may be shown."""
+    ``allowed`` is the mask of turns that may be shown. ``spoken``: all persons named are known by labels alone."""
 
     question: Question
     lexical: Lexical
@@ -42,6 +42,7 @@ class Look(msgspec.Struct, frozen=True):
     semantic: bool
     unfolded: Floats
     allowed: Bools
+    spoken: bool
 
     def within(self, reader: IndexReader, turns: Bools) -> Look:
         """Return the same result with only ``turns`` (a mask by place) to be shown; scores stay what they were."""
@@ -125,7 +126,9 @@ def search_index(reader: IndexReader, question: Question, filters: Filters, mean
     turns = scores.rank_turns(found, covered, sessions) * lexical.allowed
     semantic = meaning is not None and meaning.dense.share >= ENOUGH_VECTORS
     folded = _fold_parents(reader, sessions)
-    return Look(question, lexical, found, covered, folded, turns, semantic, sessions, lexical.allowed)
+    return Look(
+        question, lexical, found, covered, folded, turns, semantic, sessions, lexical.allowed, spoken is not None
+    )
 
 
 def gather_arms(

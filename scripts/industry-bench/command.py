@@ -252,14 +252,16 @@ def _small(
     kept: list[dict[str, Any]],
     removed: list[dict[str, Any]] | None = None,
 ) -> None:
-    folder = asker.folder / "small"
+    # A path of its own: while a reader of an index is open, DuckDB gives every other reader of that path the same file.
+    folder = asker.folder / "small" / str(len(asker.done))
     ids = sets.make(folder, kept)
     asker.ask(folder, f"{size}: in", query["text"], [ids[g] for g in query["gold"] if g in ids])
     if other:
         asker.ask(folder, f"{size}: off-domain", other)
     if removed:
-        sets.make(folder, removed)
-        asker.ask(folder, f"{size}: removed", query["text"])
+        without = folder.with_name(f"{folder.name}-removed")
+        sets.make(without, removed)
+        asker.ask(without, f"{size}: removed", query["text"])
 
 
 def talk(sets: Sets, asker: Asker, every: int) -> None:
