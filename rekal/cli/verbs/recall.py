@@ -81,6 +81,8 @@ def answer_lines(answer: Answer, explain: bool) -> Iterator[str]:
         yield f"SILENCE {answer.reason}{notes}"
         if answer.uncovered:
             yield f"never seen here: {', '.join(answer.uncovered)}"
+        if answer.perhaps:
+            yield _perhaps_line(answer.perhaps)
     elif answer.verdict == "KNOWLEDGE":
         yield f"KNOWLEDGE {len(answer.knowledge)} passages{notes}"
     elif answer.listed:
@@ -139,6 +141,13 @@ def _memory_line(one: MemoryRow) -> str:
     cited = f"  [{one_line(one.source, 60)}]" if one.source else ""
     head = f"{one.label} {short_id(one.id)}  {format_day(one.occurred_at)}  {one_line(one.actor, 40)}"
     return f"{head}  {', '.join(mark for mark in marks if mark)}  {text}{cited}"
+
+
+def _perhaps_line(hit: Hit) -> str:
+    """One session in one line: silence stays the verdict, and whoever wants more knows where to look."""
+    title = hit.title or next((row.text for row in hit.rows), "")
+    name = short_id(hit.session_id)
+    return f'PERHAPS {name}  {format_day(hit.started_at)}  "{one_line(title, 100)}"  read it with `rekal show {name}`'
 
 
 def _hit_lines(hit: Hit) -> Iterator[str]:
