@@ -102,7 +102,11 @@ def _count_unseen(app: App, ledger: Ledger) -> int:
 def _list_problems(app: App, lacks_index: bool, broken_events: int) -> list[str]:
     problems = list(app.settings.warnings)
     if broken_events:
-        problems.append(f"{broken_events} unreadable events lie in {app.layout.spool / 'broken'}")
+        names = spool.list_set_aside(app.layout.spool)
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        problems.append(
+            f"events that could not be worked on lie in {app.layout.spool / 'broken'}: {', '.join(names[:3])}{more}"
+        )
     if lacks_index:
         problems.append("there is no index: run `rekal index`")
     for lock in (app.layout.lock, app.layout.index_lock):

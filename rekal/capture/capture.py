@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -22,7 +23,7 @@ from rekal.capture.commit_facts import read_facts
 from rekal.capture.link import CommitFacts, Linked
 from rekal.capture.rewrites import carry_over
 from rekal.capture.whole_files import History, only_new_lines
-from rekal.errors import GitError, StoreDamaged
+from rekal.errors import GitError, RekalError, StoreDamaged
 from rekal.git import Repo
 from rekal.ids import checkpoint_id
 from rekal.model import Checkpoint, Rewrite
@@ -51,6 +52,11 @@ class Captured(msgspec.Struct, frozen=True):
         """Number of commits that got a checkpoint."""
         return sum(1 for one in self.linked if one.checkpoint) + len(self.carried)
 
+    def plus(self, other: Captured) -> Captured:
+        """Return the outcome of two captures."""
+        fields = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return Captured(*(mine + theirs for mine, theirs in fields))
+
 
 class Plan(msgspec.Struct, frozen=True):
     """Records to be written besides sessions."""
@@ -76,13 +82,53 @@ def capture_commits(
     ``link_head`` links HEAD too when it has no checkpoint yet (a capture by hand after hooks were off).
     """
     with hold_lock(layout.lock, wait=wait, purpose="capturing"):
+        work = _Work(layout, repo, job, since, link_head, progress)
+        spooled = spool.read_events(layout.spool)
+        try:
+            return work.capture(spooled)
+        except RekalError:
+            raise
+        except Exception:
+            # A mistake of ours in one event must not keep all others out, now and for ever.
+            if not spooled.files:
+                raise
+        return work.capture_one_by_one(spooled.files)
+
+
+class _Work(msgspec.Struct, frozen=True):
+    """One capture under the writer's lock."""
+
+    layout: Layout
+    repo: Repo
+    job: read_sources.Job
+    since: datetime | None
+    link_head: bool
+    progress: Progress | None
+
+    def capture_one_by_one(self, waiting: Sequence[Path]) -> Captured:
+        """Capture each event for itself; one that fails again is set aside at its second time, and said."""
+        total = self.capture(spool.Spooled((), (), 0))  # raises where no event is to blame
+        for path in waiting:
+            try:
+                done = self.capture(spool.read_event(path))
+            except RekalError:
+                raise
+            except Exception as error:  # noqa: BLE001 - costs the event it concerns; its name and kind are said
+                aside = spool.note_failed(path)
+                fate = f"was set aside in {path.parent / 'broken'}" if aside else "is tried once more"
+                done = Captured(warnings=(f"the event {path.name} failed ({type(error).__name__}) and {fate}",))
+            total = total.plus(done)
+        return total
+
+    def capture(self, spooled: spool.Spooled) -> Captured:
+        """Capture what changed and what these events announce."""
+        layout, repo, job, since = self.layout, self.repo, self.job, self.since
         warnings: list[str] = []
-        head = repo.head() if link_head else None
+        head = repo.head() if self.link_head else None
         known = _known(layout, head, job.author.email, warnings)
         todo = read_sources.find_changed_sources(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
         if since is not None:
             todo = read_sources.changed_since(todo, since)
-        spooled = spool.read_events(layout.spool)
         if spooled.broken:
             warnings.append(f"{spooled.broken} unreadable events were moved to {layout.spool / 'broken'}")
         # A HEAD that was looked at and has no session is looked at again when there is anything new to link it to.
@@ -91,7 +137,7 @@ def capture_commits(
         plan = _with_copies(layout, repo, spooled.events, plan, warnings)
         captured = Captured(warnings=tuple(warnings))
         if todo or plan != Plan():
-            captured = _write(layout, repo, job, todo, known.sources, plan, warnings, progress)
+            captured = _write(layout, repo, job, todo, known.sources, plan, warnings, self.progress)
         if _moved(spooled.events):
             copied_commits.note_examined(repo, layout.run)
         keep_second_name(layout)

@@ -16,7 +16,7 @@ from rekal.files import write_atomically
 from rekal.git import Repo, join_lines, split_at_nul
 from rekal.git.objects import find_present_commits, has_object
 from rekal.git.patch_ids import compute_patch_id, compute_patch_ids, read_branch_patch
-from rekal.model import Rewrite
+from rekal.model import Rewrite, replace_surrogates
 from rekal.store.database import Connection
 
 NEWEST = 200
@@ -124,7 +124,7 @@ def _points(con: Connection, repo: Repo, sha: str, changed: Sequence[str]) -> li
         """SELECT c.git_sha FROM checkpoints c JOIN files_touched f ON f.checkpoint_id = c.id
            GROUP BY c.git_sha HAVING bool_and(list_contains(?::VARCHAR[], f.path) OR f.change = 'D')
            ORDER BY max(c.committed_at) DESC, c.git_sha LIMIT ?""",
-        [list(changed), _LOOKED_AT],
+        [list(map(replace_surrogates, changed)), _LOOKED_AT],
     ).fetchall()
     beside = _beside(repo, [str(row[0]) for row in rows], sha)[:_POINTS]
     return list(dict.fromkeys([*(tip for one in beside[:3] for tip in _heads_with(repo, one)), *beside]))

@@ -19,6 +19,7 @@ from rekal import __version__
 from rekal.cli.output import print_block, print_note
 from rekal.cli.verb_table import GROUPS, HIDDEN, VERBS
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
+from rekal.model import replace_surrogates
 
 
 class Verbs(click.Group):
@@ -76,6 +77,8 @@ def _call_verb(words: list[str]) -> object:
         # As for git. Hooks start us in a directory of ours, so that nothing that Python looks for is in a work tree.
         os.chdir(words[1])
         words = words[2:]
+    if words and words[0] != "why":  # which asks git, by the very bytes, before it asks the store
+        words = [replace_surrogates(word) for word in words]
     return root_command.main(args=words, prog_name="rekal", standalone_mode=False)
 
 

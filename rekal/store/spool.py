@@ -7,6 +7,7 @@ removed only after its transaction is in. An event that cannot be understood is 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -19,6 +20,7 @@ from rekal import ids
 from rekal.files import write_atomically
 
 _BROKEN = "broken"
+_FAILED_ONCE = ".failed.json"  # still waiting: the next capture tries it once more
 
 
 class CommitEvent(msgspec.Struct, frozen=True, tag="commit", tag_field="kind"):
@@ -74,10 +76,19 @@ def put_event(directory: Path, event: Event) -> None:
 
 def read_events(directory: Path) -> Spooled:
     """All events waiting, oldest first. Unreadable ones are moved to ``broken/`` and counted."""
+    return _read_files(_waiting(directory))
+
+
+def read_event(path: Path) -> Spooled:
+    """One waiting event, as :func:`read_events` gives many."""
+    return _read_files([path])
+
+
+def _read_files(paths: Iterable[Path]) -> Spooled:
     events: list[Event] = []
     files: list[Path] = []
     broken = 0
-    for path in _waiting(directory):
+    for path in paths:
         try:
             lines = [line for line in path.read_bytes().split(b"\n") if line.strip()]
             found = [msgspec.json.decode(line, type=Event) for line in lines]
@@ -106,10 +117,28 @@ def _set_aside(path: Path) -> None:
     path.replace(target / path.name)
 
 
+def note_failed(path: Path) -> bool:
+    """Note that an event could not be worked on; the second time it is set aside. True if it was.
+
+    A file that is gone by now was drained by somebody else, and that is as good.
+    """
+    if path.name.endswith(_FAILED_ONCE):
+        _set_aside(path)
+        return True
+    with contextlib.suppress(FileNotFoundError):
+        path.replace(path.with_name(path.name.removesuffix(".json") + _FAILED_ONCE))
+    return False
+
+
+def list_set_aside(directory: Path) -> list[str]:
+    """Names of the events that were set aside, oldest first."""
+    aside = directory / _BROKEN
+    return sorted(path.name for path in aside.iterdir()) if aside.is_dir() else []
+
+
 def count_events(directory: Path) -> tuple[int, int]:
     """How many events wait, and how many were set aside because they could not be read. Moves nothing."""
-    aside = directory / _BROKEN
-    return len(_waiting(directory)), len(list(aside.iterdir())) if aside.is_dir() else 0
+    return len(_waiting(directory)), len(list_set_aside(directory))
 
 
 def remove_events(files: Iterable[Path]) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from rekal.model import Evidence, Role, writes_whole
+from rekal.model import Evidence, Role, replace_surrogates, writes_whole
 from rekal.store.database import Connection
 from rekal.store.rows import with_zone
 
@@ -80,14 +80,14 @@ def select_line_edits(
 
 
 def select_former_names(con: Connection, paths: Iterable[str]) -> set[str]:
-    """``paths`` and every name that recorded commits renamed them from."""
+    """Return ``paths``, as they are stored, and every name that recorded commits renamed them from."""
     rows = con.execute(
         """WITH RECURSIVE names(path) AS (
                SELECT unnest($paths::VARCHAR[])
                UNION SELECT f.old_path FROM names JOIN files_touched f ON f.path = names.path
                WHERE f.old_path IS NOT NULL)
            SELECT path FROM names""",
-        {"paths": sorted(set(paths))},
+        {"paths": sorted(set(map(replace_surrogates, paths)))},
     ).fetchall()
     return {str(row[0]) for row in rows}
 
