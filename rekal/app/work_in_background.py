@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from rekal.app.context import App
 from rekal.app.forget_everywhere import finish_forgetting
 from rekal.app.import_memory import has_arrived, import_arrived
+from rekal.app.memory_reflexes import propose_memories
 from rekal.app.refresh import refresh_index
 from rekal.app.semantic import embed_in_background
 from rekal.app.setup import find_executable
@@ -52,8 +53,18 @@ def _capture(app: App) -> None:
         if one.checkpoint is None and since is None:
             append_log(app, f"commit {one.sha[:10]} has no session: {one.reason}")
     note_unsent(app, captured)
-    if since is not None:
+    if since is None:
+        _propose_memories(app, [one.sha for one in captured.linked])
+    else:
         finish_backfill(app.layout.run)
+
+
+def _propose_memories(app: App, shas: list[str]) -> None:
+    """Propose what the new commits suggest to remember; trouble with it keeps the index from nothing."""
+    try:
+        propose_memories(app, shas)
+    except RekalError as error:
+        append_log(app, f"no memories were proposed: {error}")
 
 
 def _repair_hooks(app: App) -> None:

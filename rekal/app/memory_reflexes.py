@@ -1,0 +1,140 @@
+"""Reflexes of the worker: after a capture, what the new commits and the words that led to them suggest to remember.
+
+A proposal's id is derived from its evidence, so the same evidence proposes once, and what was forgotten stays so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from rekal import ids
+from rekal.app.context import App
+from rekal.app.desk import Desk
+from rekal.memory.reflexes import find_statements, find_trailers, reverted_commits
+from rekal.memory.write import Actor, NewMemory, make_memory
+from rekal.model import LOCAL, Checkpoint, MemoryEvent
+from rekal.store import queries
+from rekal.store.database import Connection
+from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.memory_log import append_events
+from rekal.transport.mainline import Mainline, Why, judge
+
+_MOST_OF_A_COMMIT = 3  # statements proposed for one commit: few and sharp, or nobody reviews them
+_MOST_BRANCHES = 5
+_LOOKED_AT_AGAIN = 5
+_RECENT = timedelta(days=30)
+_AGENTS_HAND = re.compile(
+    r"(?im)^(co-authored-by:.*\b(claude|codex|copilot|cursor|gemini|kiro|opencode)\b|.*generated with )"
+)
+
+
+class _Proposal(msgspec.Struct, frozen=True):
+    """What to remember, who says so, and the evidence that makes its id."""
+
+    evidence: tuple[str, ...]
+    new: NewMemory
+    actor: Actor
+    commit: str
+
+
+def propose_memories(app: App, shas: Sequence[str]) -> int:
+    """Remember what new commits, given by name, and recently deleted branches suggest; returns how many were new.
+
+    Raises the store's errors and GitError.
+    """
+    if not app.config.memory.reflexes:
+        return 0
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        # The newest checkpoints again: a worker that was killed after it captured them may not have come to this.
+        newest = queries.read_checkpoints(ledger.con, "origin = ?", [LOCAL], _LOOKED_AT_AGAIN)
+        commits = dict.fromkeys((*shas, *(one.git_sha for one in newest)))
+        found = [proposal for sha in commits for proposal in _of_commit(app, ledger.con, sha)]
+        found += _of_branches(app, ledger.con)
+    desk = Desk(app.home, app.env, app, "hook", "human")
+    now = datetime.now(UTC)
+    events = [_event(proposal, now, desk) for proposal in found]
+    if not events:
+        return 0
+    with desk.writing(personal=False) as ledger:
+        return append_events(ledger, [event for event in events if not _gone(ledger, event)])
+
+
+def _gone(ledger: Ledger, event: MemoryEvent) -> bool:
+    return ledger.is_forgotten(event.memory_id) or ledger.is_forgotten(event.id)
+
+
+def _event(proposal: _Proposal, now: datetime, desk: Desk) -> MemoryEvent:
+    memory_id = ids.derive("reflex", *proposal.evidence)
+    new = msgspec.structs.replace(proposal.new, id=memory_id)
+    event = make_memory(new, proposal.actor, now, desk.scrub, proposal.commit)
+    return msgspec.structs.replace(event, id=ids.derive("reflex-event", memory_id))
+
+
+def _of_commit(app: App, con: Connection, sha: str) -> Iterator[_Proposal]:
+    out = app.repo.ask("log", "-1", "--format=%ae%x00%an%x00%s%x00%B", "--no-show-signature", "--end-of-options", sha)
+    if not out:
+        return
+    email, name, subject, message = out.split("\0", 3)
+    by_agent = bool(_AGENTS_HAND.search(message))
+    if email == app.repo.author().email:
+        who = Actor(f"agent for {name}", "agent", "hook") if by_agent else Actor(name, "human", "hook")
+        for trailer in find_trailers(message):
+            new = NewMemory(trailer.text, trailer.kind, because=trailer.because, source=sha)
+            yield _Proposal(("trailer", sha, trailer.kind, trailer.text), new, who, sha)
+    for old in reverted_commits(message):
+        reverted = app.repo.commit(old)
+        if reverted is not None:
+            words = [line for line in message.splitlines()[1:] if line.strip() and "This reverts commit" not in line]
+            because = " ".join(line for line in words if not re.match(r"[\w-]+: ", line)) or None
+            new = NewMemory(reverted.subject or old, "dead_end", because=because, source=reverted.sha, quote=subject)
+            yield _Proposal(("revert", reverted.sha), new, Actor("revert", "derived", "hook"), sha)
+    yield from _of_turns(con, sha)
+
+
+def _of_turns(con: Connection, sha: str) -> Iterator[_Proposal]:
+    """What people said in the turns that led to a commit of theirs."""
+    count = 0
+    for checkpoint in queries.read_checkpoints(con, "git_sha = ? AND origin = ?", [sha, LOCAL]):
+        for span in checkpoint.sessions:
+            session = queries.read_session(con, span.session_id, span.first_seq, span.last_seq)
+            for turn in session.turns if session is not None and session.actor == "human" else ():
+                for one in find_statements(turn.content) if turn.role in ("human", "steering") else ():
+                    source = f"{span.session_id}#{turn.seq}"
+                    new = NewMemory(one.text, one.kind, source=source, quote=one.text, occurred_at=turn.occurred_at)
+                    yield _Proposal(("turn", turn.uid, one.text), new, Actor("steering", "derived", "hook"), sha)
+                    count += 1
+                    if count == _MOST_OF_A_COMMIT:
+                        return
+
+
+def _of_branches(app: App, con: Connection) -> list[_Proposal]:
+    """Branches that are gone and whose last commit is no part of HEAD's history in any form."""
+    head = app.repo.head()
+    since = (datetime.now(UTC) - _RECENT).replace(tzinfo=None)
+    recent = queries.read_checkpoints(con, "origin = ? AND branch IS NOT NULL AND committed_at >= ?", [LOCAL, since])
+    present = set((app.repo.ask("for-each-ref", "--format=%(refname:short)", "refs/heads") or "").splitlines())
+    last: dict[str, Checkpoint] = {}
+    for checkpoint in recent:  # newest first
+        if checkpoint.branch not in present:
+            last.setdefault(str(checkpoint.branch), checkpoint)
+    gone = list(last.values())[:_MOST_BRANCHES]
+    if head is None or not gone:
+        return []
+    verdicts = judge(app.repo, Mainline("HEAD", head), gone)
+    return [
+        _Proposal(
+            ("branch", one.git_sha),
+            NewMemory(
+                one.subject or f"the approach of branch {one.branch}", "dead_end",
+                because=f"branch {one.branch} was deleted unmerged", source=one.git_sha, quote=one.subject,
+            ),
+            Actor("deleted branch", "derived", "hook"),
+            one.git_sha,
+        )
+        for one, verdict in zip(gone, verdicts, strict=True)
+        if verdict.why is Why.UNMERGED
+    ]  # fmt: skip
