@@ -21,7 +21,7 @@ from rekal.store import queries
 from rekal.store.database import Connection
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.memory_log import append_events
-from rekal.transport.mainline import Mainline, Why, judge
+from rekal.transport.mainline import Mainline, Why, judge_commits
 
 _MOST_OF_A_COMMIT = 3  # statements proposed for one commit: few and sharp, or nobody reviews them
 _MOST_BRANCHES = 5
@@ -124,7 +124,7 @@ def _of_branches(app: App, con: Connection) -> list[_Proposal]:
     gone = list(last.values())[:_MOST_BRANCHES]
     if head is None or not gone:
         return []
-    verdicts = judge(app.repo, Mainline("HEAD", head), gone)
+    verdicts = judge_commits(app.repo, Mainline("HEAD", head), gone)
     return [
         _Proposal(
             ("branch", one.git_sha),
