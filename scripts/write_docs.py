@@ -27,6 +27,7 @@ from rekal.app.report_range import RangeReport
 from rekal.app.semantic import EmbedResult
 from rekal.app.send_memory import AuditAnswer, SentMemory
 from rekal.app.setup import CleanedUp, SetUp
+from rekal.app.transfer.items import Imported
 from rekal.cli.main import Verbs, root_command
 from rekal.cli.verb_table import HIDDEN, VERBS
 from rekal.cli.verbs.hosts.inject import InjectAnswer
@@ -79,6 +80,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "scrub": ScrubReport,
     "brief": Brief,
     "resume": ResumeAnswer,
+    "import": Imported,
     "inject": InjectAnswer,
     "config": SettingsList,
     "clean": CleanedUp,

@@ -16,6 +16,8 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "hook": ("hosts.hook", "Answer a hook of an agent's host: start, prompt, tool, compact or end."),
     "mcp": ("hosts.mcp", "Serve memory to agents over MCP, on standard input and output."),
+    "import": ("hosts.import_", "Import the store of another memory program; what it is shows in its content."),
+    "export": ("hosts.export", "Print memories for others to read."),
     "version": ("version", "Print the version."),
     "recall": ("recall", "Ask what past sessions know."),
     "show": ("show", "A session, one turn of it with its neighbours, or the sessions of a commit."),

@@ -1,0 +1,57 @@
+"""The log in forms that others read: as it is, as memories, as Markdown, as Anthropic's graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from rekal.app.desk import Desk
+from rekal.app.memory_graph import read_graph
+from rekal.app.transfer.graph_lines import write_graph_lines
+from rekal.memory.state import Memory
+
+
+def export_log(desk: Desk, format_: str, *, personal: bool = False) -> str:
+    """The text of an export; ``format_`` is one of ``FORMATS``. Only the graph's has no line end at its end."""
+    return FORMATS[format_](desk, personal)
+
+
+def _events(desk: Desk, personal: bool) -> str:
+    return _lines(desk.events(personal=personal))
+
+
+def _memories(desk: Desk, personal: bool) -> str:
+    return _lines([one for one in desk.memories().all if one.personal is personal or desk.app is None])
+
+
+def _lines(records: list[object] | list[Memory] | object) -> str:
+    assert isinstance(records, list)
+    return "".join(msgspec.json.encode(one).decode() + "\n" for one in records)
+
+
+def _markdown(desk: Desk, personal: bool) -> str:
+    parts = []
+    for one in desk.memories().current():
+        if one.personal is not personal and desk.app is not None:
+            continue
+        head = {"dead_end": "Ruled out", "decision": "Decided"}.get(one.type, one.type.capitalize())
+        lines = [f"## {head}: {one.subject or one.id[:10]}", "", one.text, ""]
+        for name, text in (("Because", one.because), ("Instead", one.instead)):
+            lines += [f"{name}: {text}", ""] if text else []
+        tags = f", tags {', '.join(one.tags)}" if one.tags else ""
+        lines.append(f"*{one.state}, {one.actor}, {one.occurred_at:%Y-%m-%d}, id {one.id}{tags}*")
+        parts.append("\n".join(lines))
+    return "# Memories\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _anthropic(desk: Desk, personal: bool) -> str:
+    return write_graph_lines(read_graph(desk, personal=personal))
+
+
+FORMATS: Mapping[str, Callable[[Desk, bool], str]] = {
+    "events": _events,
+    "jsonl": _memories,
+    "markdown": _markdown,
+    "anthropic": _anthropic,
+}
