@@ -21,7 +21,7 @@ from rekal.app.hosts.brief import Brief
 from rekal.app.import_memory import ImportedMemory
 from rekal.app.memories import Listed, MemoryHistory, Remembered
 from rekal.app.memory_check import Checked
-from rekal.app.read_ledger import CommitLog, Mentions, ShownSession
+from rekal.app.read_ledger import CommitLog, Mentions, SessionList, ShownSession
 from rekal.app.read_status import StoreStatus
 from rekal.app.report_range import RangeReport
 from rekal.app.semantic import EmbedResult
@@ -49,6 +49,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 ANSWERS: dict[str, type[msgspec.Struct]] = {
     "init": SetUp,
     "recall": Answer,
+    "sessions": SessionList,
     "show": ShownSession,
     "find": Mentions,
     "why": WhyAnswer,

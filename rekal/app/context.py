@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rekal import config
-from rekal.errors import NotInitialised
+from rekal.errors import NotInitialised, UsageError
 from rekal.git import Repo, find_repo
 from rekal.store.guard import refuse_foreign_files
 from rekal.store.layout import Layout
@@ -55,6 +55,18 @@ class App(msgspec.Struct, frozen=True, dict=True):
         restore_first_name(self.layout)
         if not self.layout.directory.is_dir():
             raise NotInitialised("the store of this repository is gone", "run `rekal init` for a new one")
+
+    def path_in_repo(self, name: str) -> str:
+        """Return a path as typed, relative to the work tree; as it is in a bare repository. UsageError outside."""
+        if self.repo.bare:
+            return name
+        place = Path.cwd() / name
+        top = self.repo.worktree.resolve()
+        # The last part is not resolved: a tracked symbolic link has lines of its own.
+        resolved = place.parent.resolve() / place.name
+        if not resolved.is_relative_to(top):
+            raise UsageError(f"{name} is outside of this repository", "give a file of this repository")
+        return resolved.relative_to(top).as_posix()
 
     @functools.cached_property
     def scrubber(self) -> Scrubber:

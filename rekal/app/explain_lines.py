@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -37,7 +36,7 @@ def explain_target(app: App, target: str) -> WhyAnswer:
 
 def _parse_target(app: App, target: str) -> _Target | None:
     """Return the lines that ``target`` names; None when it can only be a commit."""
-    whole = _inside(app, target)
+    whole = app.path_in_repo(target)
     # A file of that very name comes first: `a:1` is a legal name.
     if _is_file(app, whole):
         return _Target(whole)
@@ -47,20 +46,7 @@ def _parse_target(app: App, target: str) -> _Target | None:
     first, last = int(match["first"]), int(match["last"] or match["first"])
     if first < 1 or last < first:
         raise UsageError(f"{target} is not a range of lines", "write FILE:LINE or FILE:LINE-LINE")
-    return _Target(_inside(app, match["path"]), first, last)
-
-
-def _inside(app: App, name: str) -> str:
-    """Return a path as typed, relative to the work tree."""
-    if app.repo.bare:
-        return name
-    place = Path.cwd() / name
-    top = app.repo.worktree.resolve()
-    # The last part is not resolved: a tracked symbolic link has lines of its own.
-    resolved = place.parent.resolve() / place.name
-    if not resolved.is_relative_to(top):
-        raise UsageError(f"{name} is outside of this repository", "give a file of this repository")
-    return resolved.relative_to(top).as_posix()
+    return _Target(app.path_in_repo(match["path"]), first, last)
 
 
 def _is_file(app: App, path: str) -> bool:

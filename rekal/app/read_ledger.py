@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -9,8 +10,9 @@ import msgspec
 from rekal.app.context import App
 from rekal.errors import UsageError
 from rekal.model import Checkpoint, Rewrite, Session
-from rekal.store import queries, spool
+from rekal.store import queries, session_list, spool
 from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.session_list import SessionFilter, SessionRow
 
 _AROUND = 70  # characters shown on each side of a mention
 
@@ -45,32 +47,60 @@ class Mentions(msgspec.Struct, frozen=True):
     turns: list[Mention]
 
 
-def show_sessions(app: App, name: str, offset: int, limit: int) -> list[ShownSession]:
-    """Read ``limit`` turns from ``offset`` on of the sessions called ``name``, and note that they were opened.
+def parse_handle(text: str) -> tuple[str, int | None]:
+    """Split ``ID:TURN`` into the name of a session or commit and the number of a turn, None without one.
 
-    ``name`` is the beginning of a session's id, or a commit: then all its sessions. Empty when nothing is called so;
-    UsageError when several sessions are.
+    ``ID#TURN`` and ``ID tTURN``, which earlier versions printed, are read, too. UsageError for no number.
+    """
+    name, mark, turn = text.strip().partition("#")
+    if not mark:
+        # Names of commits hold colons before words (`HEAD:README`), never before a number alone.
+        name, mark, turn = text.strip().rpartition(":")
+        if not mark or not turn.lstrip("t").isdigit():
+            name, mark, turn = text.strip().partition(" t")
+    if not mark:
+        return text.strip(), None
+    if not name or not turn.lstrip("t").isdigit():
+        raise UsageError(f"{text} is not a session and a turn", "write ID:TURN, for example 7f3a9c:41")
+    return name, int(turn.lstrip("t"))
+
+
+def show_sessions(app: App, name: str, offset: int, limit: int) -> list[ShownSession]:
+    """Read ``limit`` turns from ``offset`` on of the sessions called ``name``.
+
+    ``name`` is the beginning of a session's id, or a commit: then of all its sessions, from the turns that led to it.
+    Empty when nothing is called so; UsageError when several sessions are.
     """
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        found = [_read_session(ledger, s, offset, limit) for s in _find_sessions(app, ledger, name)]
-    if found:
-        opened = tuple(one.session.id for one in found)
-        spool.put_event(app.layout.spool, spool.RecallEvent("opened", opened, datetime.now(UTC)))
-    return found
+        return [
+            _read_session(ledger, one, first + offset, min(limit, count - offset) if count else limit)
+            for one, first, count in _find_sessions(app, ledger, name)
+        ]
 
 
-def _find_sessions(app: App, ledger: Ledger, name: str) -> list[str]:
+def note_opened(app: App, sessions: Sequence[ShownSession]) -> None:
+    """Leave an event that these sessions were opened: that is a choice, and counts. OSError for a read-only store."""
+    opened = tuple(one.session.id for one in sessions)
+    spool.put_event(app.layout.spool, spool.RecallEvent("opened", opened, datetime.now(UTC)))
+
+
+def _find_sessions(app: App, ledger: Ledger, name: str) -> list[tuple[str, int, int]]:
+    """Return sessions by id, each with the first turn wanted and the number of turns; 0: all that follow."""
     found = queries.session_ids(ledger.con, name.lower()) if name else []
     if len(found) > 1:
         some = ", ".join(one[:10] for one in found[:4])
         raise UsageError(f"{name} could be {len(found)} sessions ({some})", "give more characters")
     if found:
-        return found
-    sha = app.repo.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or name
+        return [(found[0], 0, 0)]
+    sha = app.repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}") or name
     checkpoints = queries.read_checkpoints(
         ledger.con, "starts_with(git_sha, ?) OR starts_with(id, ?)", [sha, name.lower()]
     )
-    return list(dict.fromkeys(r.session_id for c in checkpoints for r in c.sessions))
+    ranges: dict[str, tuple[int, int]] = {}
+    for one in (one for checkpoint in checkpoints for one in checkpoint.sessions):
+        first, last = ranges.get(one.session_id, (one.first_seq, one.last_seq))
+        ranges[one.session_id] = min(first, one.first_seq), max(last, one.last_seq)
+    return [(session_id, max(0, first), last - max(0, first) + 1) for session_id, (first, last) in ranges.items()]
 
 
 def _read_session(ledger: Ledger, session_id: str, offset: int, limit: int) -> ShownSession:
@@ -82,6 +112,21 @@ def _read_session(ledger: Ledger, session_id: str, offset: int, limit: int) -> S
     checkpoints = queries.read_checkpoints(ledger.con, mine, [session_id])
     children = queries.read_children(ledger.con, session_id)
     return ShownSession(session, total, checkpoints, children, offset + limit < total)
+
+
+class SessionList(msgspec.Struct, frozen=True):
+    """Sessions, newest first: ``sessions --json``. ``truncated``: older ones were left out."""
+
+    sessions: list[SessionRow]
+    truncated: bool
+
+
+def list_sessions(app: App, wanted: SessionFilter, limit: int) -> SessionList:
+    """List at most ``limit`` sessions that ``wanted`` describes; -1: all."""
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        found = session_list.list_sessions(ledger.con, wanted, limit + 1 if limit >= 0 else -1)
+    shown = found[:limit] if limit >= 0 else found
+    return SessionList(shown, len(found) > len(shown))
 
 
 def find_text(app: App, text: str, role: str | None) -> Mentions:

@@ -18,8 +18,17 @@ import click
 from rekal import __version__
 from rekal.cli.output import print_block, print_note
 from rekal.cli.verb_table import GROUPS, HIDDEN, VERBS
+from rekal.cli.words import refuse_mistyped, split_global_options
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
 from rekal.model import replace_surrogates
+
+_LEAST_WORDS = 3  # of a question that begins with a verb's name
+_EXAMPLES = (
+    ("rekal init", "set this repository up"),
+    ('rekal "why is the queue in Postgres"', "ask"),
+    ("rekal show 27tn23jge7:3", "read around a turn"),
+    ("rekal why src/queue.py:41", "the reason for a line"),
+)
 
 
 class Verbs(click.Group):
@@ -38,26 +47,40 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in VERBS:
+        if args[0] not in VERBS:
+            refuse_mistyped(args, [name for name in VERBS if name not in HIDDEN])
             return super().resolve_command(ctx, ["recall", *args])
+        if self._is_question(ctx, args):
+            return super().resolve_command(ctx, ["recall", "--", *args])
         return super().resolve_command(ctx, args)
+
+    def _is_question(self, ctx: click.Context, args: list[str]) -> bool:
+        """True for more words than a verb takes, as in ``rekal why is the queue in Postgres``."""
+        if len(args) <= _LEAST_WORDS or any(word.startswith("-") for word in args):
+            return False
+        command = self.get_command(ctx, args[0])
+        taken = [p.nargs for p in command.params if isinstance(p, click.Argument)] if command else []
+        return -1 not in taken and len(args) - 1 > sum(taken)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # The table holds the short helps: importing every verb for them would take a quarter of a second.
         for group, names in GROUPS.items():
             with formatter.section(group):
                 formatter.write_dl([(name, VERBS[name][1]) for name in names])
+        with formatter.section("Examples"):
+            formatter.write_dl(_EXAMPLES)
 
 
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "ignore_unknown_options": False},
 )
-@click.version_option(__version__, prog_name="rekal", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", prog_name="rekal", message="%(prog)s %(version)s")
 def root_command() -> None:
     """Memory for coding agents that lives in git.
 
-    A question that is no verb is recalled: rekal "why is the queue in Postgres".
+    A question that is no verb is recalled: rekal "why is the queue in Postgres". `rekal help VERB` explains a verb; -C
+    DIR before the verb runs it there.
     """
 
 
@@ -73,13 +96,10 @@ def _call_verb(words: list[str]) -> object:
     # Neither git nor DuckDB takes one, and each says so in its own way.
     if any("\0" in word for word in words):
         raise UsageError("the call contains a NUL character", "leave it out")
-    if words[:1] == ["-C"] and len(words) > 1:
-        # As for git. Hooks start us in a directory of ours, so that nothing that Python looks for is in a work tree.
-        os.chdir(words[1])
-        words = words[2:]
+    words = split_global_options(words)
     if words and words[0] != "why":  # which asks git, by the very bytes, before it asks the store
         words = [replace_surrogates(word) for word in words]
-    return root_command.main(args=words, prog_name="rekal", standalone_mode=False)
+    return root_command.main(args=words or ["--help"], prog_name="rekal", standalone_mode=False)
 
 
 def _run_guarded(action: Callable[[], object]) -> int:

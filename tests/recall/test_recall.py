@@ -59,7 +59,6 @@ def test_a_question_without_a_verb_is_recall(team: Rekal) -> None:
         ("how are the Kubernetes ingress certificates rotated", "below_gate"),
         ("commit and push", "thin_question"),
         ("yes do it", "thin_question"),
-        ("", "thin_question"),
         ("?!", "thin_question"),
     ],
 )

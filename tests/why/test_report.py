@@ -85,7 +85,7 @@ def test_the_graph_shows_sessions_at_their_commits(rekal: Rekal, base: str) -> N
     rows = rekal("log", "--graph").out.splitlines()
     assert rows[0].startswith("* ") and rows[0].endswith("Notes")
     assert rows[1].startswith("* ") and rows[1].endswith("Retry failed jobs")
-    assert rows[2].startswith("|     ") and rows[2].endswith("t0-1  edited")
+    assert rows[2].startswith("|     ") and rows[2].endswith(":0-1  edited")
     assert rekal("log", "--graph", "--json").code == 2
     assert [row for row in rekal("log", "--graph", "--file", "notes.txt").out.splitlines() if row.startswith("* ")] == [
         rows[0]

@@ -42,8 +42,8 @@ def test_a_line_names_turn_prompt_and_reason(rekal: Rekal, session: ClaudeSessio
     head, prompt, because = done.out.splitlines()
     sha = git(rekal.root, "rev-parse", "HEAD")[:10]
     assert head == f"queue.py:3  line  {sha}  2026-03-02  Test Person  Retry failed jobs"
-    assert "#0  Test Person, claude: Make failed jobs run again" in prompt
-    assert because.endswith("#1  The queue retries in a loop because the broker drops jobs on restart.")
+    assert ":0  Test Person, claude: Make failed jobs run again" in prompt
+    assert because.endswith(":1  The queue retries in a loop because the broker drops jobs on restart.")
 
 
 def test_json_has_the_same_as_records(rekal: Rekal, session: ClaudeSession) -> None:

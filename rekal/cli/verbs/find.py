@@ -29,5 +29,5 @@ def command(text: str, role: str | None, as_json: bool) -> int:
 def _lines(answer: Mentions) -> Iterator[str]:
     for t in answer.turns:
         excerpt = one_line(t.excerpt, len(t.excerpt))
-        yield f"{short_id(t.session_id)}#{t.seq}  {format_minute(t.occurred_at)}  {t.role}: {excerpt}"
+        yield f"{short_id(t.session_id)}:{t.seq}  {format_minute(t.occurred_at)}  {t.role}: {excerpt}"
     yield f'{answer.mentions} mentions in {answer.sessions} sessions: "{one_line(answer.term, 60)}"'

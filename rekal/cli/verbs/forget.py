@@ -9,6 +9,7 @@ import click
 from rekal.app import forget_everywhere
 from rekal.app.context import find_app
 from rekal.app.forget_everywhere import ForgetAnswer
+from rekal.app.read_ledger import parse_handle
 from rekal.cli.output import confirm, format_minute, json_option, print_note, print_record
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, UsageError
 from rekal.forget.request import ForgetRequest
@@ -16,7 +17,7 @@ from rekal.store.erase import Erased
 
 
 @click.command("forget")
-@click.argument("what", nargs=-1, metavar="[SESSION | SESSION#TURN | MEMORY]...")
+@click.argument("what", nargs=-1, metavar="[SESSION | SESSION:TURN | MEMORY]...")
 @click.option("--text", "texts", multiple=True, help="Everything that holds this text.")
 @click.option("--pattern", "patterns", multiple=True, help="Everything that matches this regular expression.")
 @click.option("--path", "paths", multiple=True, help="Everything done to, and said of, this file or directory.")
@@ -45,7 +46,7 @@ def command(
     """
     app = find_app()
     app.require_store()
-    request = ForgetRequest(what, texts, patterns, paths)
+    request = ForgetRequest(tuple(map(_name_target, what)), texts, patterns, paths)
     if listing or undo:
         past = forget_everywhere.list_forgotten(app) if listing else forget_everywhere.undo_forgetting(app, str(undo))
         print_record(past, as_json, _request_lines)
@@ -60,6 +61,11 @@ def command(
         answer = forget_everywhere.forget_everywhere(app, request)
     print_record(answer, as_json, _lines, answer.notes)
     return FOUND if answer.erased.total or answer.act else NOTHING_FOUND
+
+
+def _name_target(text: str) -> str:
+    name, turn = parse_handle(text)
+    return name if turn is None else f"{name}#{turn}"
 
 
 def _request_lines(answer: ForgetAnswer) -> Iterator[str]:

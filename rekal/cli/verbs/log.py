@@ -79,4 +79,4 @@ def _lines(answer: CommitLog) -> Iterator[str]:
 
 
 def _session(r: SessionRange) -> str:
-    return f"{short_id(r.session_id)}  t{r.first_seq}-{r.last_seq}  {r.evidence}"
+    return f"{short_id(r.session_id)}:{r.first_seq}-{r.last_seq}  {r.evidence}"

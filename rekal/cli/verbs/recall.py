@@ -23,10 +23,11 @@ from rekal.cli.output import (
     short_id,
 )
 from rekal.daemon.spawn import wake_daemon, wake_worker
-from rekal.errors import FOUND
+from rekal.errors import FOUND, UsageError
 from rekal.plain_text import clean_text
 from rekal.recall.answer import Answer, Hit, MemoryRow, Pin
 
+_FILTERS = ("file", "commit", "author", "agent", "actor", "branch", "since", "until")
 _NAMED = ("date", "commit", "branch", "agent")
 
 
@@ -56,11 +57,14 @@ def command(
     INJECT: sessions worth reading (exit 0). KNOWLEDGE: a tracked file answers (exit 0). SILENCE: nothing here bears on
     it (exit 1), with the reason.
     """
+    text = " ".join(question).strip()
+    if not text and not any(chosen[name] for name in _FILTERS):
+        raise UsageError("there is no question", 'write one: rekal recall "why is the queue in Postgres"')
     app = find_app()
     app.require_store()
     if app.config.recall.daemon == "off":
         resources.decline_if_kept()
-    answer = ask_question.ask_question(app, Question(text=" ".join(question), **chosen))
+    answer = ask_question.ask_question(app, Question(text=text, **chosen))
     try:
         ask_question.note_shown(app, answer)
     except OSError as error:  # a store that cannot be written is recalled from, too
@@ -155,5 +159,5 @@ def _hit_lines(hit: Hit) -> Iterator[str]:
     whose = "" if hit.origin == "local" else f"  (from {hit.origin})"
     for row in hit.rows:
         who = format_name(hit.author_name if row.role in ("human", "steering") else hit.agent)
-        head = f"  {short_id(hit.session_id)} t{row.seq}  {format_day(row.occurred_at)}  {who}  {place}{whose}"
+        head = f"  {short_id(hit.session_id)}:{row.seq}  {format_day(row.occurred_at)}  {who}  {place}{whose}"
         yield f'{head}  "{one_line(row.text, 600)}{"…" if row.cut else ""}"'

@@ -52,11 +52,11 @@ def _quoted_rows(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
     if first.prompt:
         yield (
             "prompt",
-            f"{short_id(first.prompt.session_id)}#{first.prompt.seq}",
+            f"{short_id(first.prompt.session_id)}:{first.prompt.seq}",
             one_line(first.prompt.text, 160) + others,
         )
     if first.because:
-        yield "because", f"{short_id(first.because.session_id)}#{first.because.seq}", one_line(first.because.text, 200)
+        yield "because", f"{short_id(first.because.session_id)}:{first.because.seq}", one_line(first.because.text, 200)
 
 
 def _markdown_lines(answer: RangeReport) -> list[str]:

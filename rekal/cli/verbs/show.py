@@ -19,6 +19,7 @@ from rekal.cli.output import (
     json_option,
     one_line,
     print_line,
+    print_note,
     print_record,
     short_id,
 )
@@ -27,27 +28,41 @@ from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 
 @click.command("show")
 @click.argument("handle")
-@click.option("-n", "--limit", default=40, show_default=True, help="Turns printed at most.")
-@click.option("-o", "--offset", default=0, show_default=True, help="First turn printed.")
-@click.option("--context", default=3, show_default=True, help="Turns before and after a turn given as SESSION#TURN.")
+@click.option("-n", "--limit", type=click.IntRange(1), default=40, show_default=True, help="Turns printed at most.")
+@click.option("-o", "--offset", type=click.IntRange(0), default=0, show_default=True, help="First turn printed.")
+@click.option(
+    "--context",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Turns before and after a turn given as ID:TURN.",
+)
 @click.option("--full", is_flag=True, help="Whole turns, and the tool calls with them.")
 @json_option
 def command(handle: str, limit: int, offset: int, context: int, full: bool, as_json: bool) -> int:
     """A session, one turn of it with its neighbours, or the sessions of a commit.
 
-    HANDLE is a session's id or the first characters of it, SESSION#TURN, or the name of a commit.
+    HANDLE is a session's id or the first characters of it, ID:TURN, or the name of a commit; of a commit's
+    sessions the turns that led to it are shown.
     """
     app = find_app()
-    name, _, turn = handle.partition("#")
-    if turn and not turn.isdigit():
-        raise UsageError(f"{handle} is not a session and a turn", "write SESSION#TURN, for example 7f3a9c#41")
-    if turn:
-        offset, limit = max(0, int(turn) - context), 2 * context + 1
+    name, marked = read_ledger.parse_handle(handle)
+    if not name:
+        raise UsageError("there is no session to show", "`rekal sessions` lists them; write ID, ID:TURN or a commit")
+    if marked is not None:
+        offset, limit = max(0, marked - context), 2 * context + 1
     answers = read_ledger.show_sessions(app, name, offset, limit)
     if not answers:
-        print_line(f"(nothing is known as {name})")
+        print_line(f"(there is no session or commit with a session called {name}; `rekal sessions` lists them)")
         return NOTHING_FOUND
-    marked = int(turn) if turn else None
+    if marked is not None and marked >= answers[0].total_turns:
+        total = answers[0].total_turns
+        print_line(f"(session {short_id(answers[0].session.id)} has {total} turns, 0 to {total - 1})")
+        return NOTHING_FOUND
+    try:
+        read_ledger.note_opened(app, answers)
+    except OSError as error:  # a store that cannot be written is read, too
+        print_note(f"this was not noted ({error.strerror})")
     agent = is_for_agent(app)
 
     def lines(shown: ShownSession) -> Iterator[str]:
@@ -72,7 +87,7 @@ def _lines(answer: ShownSession, marked: int | None, full: bool) -> Iterator[str
         yield f"  (+{len(answer.checkpoints) - 10} more commits)"
     for turn in s.turns:
         mark = ">" if turn.seq == marked else " "
-        head = f"{mark} t{turn.seq} {format_minute(turn.occurred_at)} {turn.role}:"
+        head = f"{mark} {short_id(s.id)}:{turn.seq} {format_minute(turn.occurred_at)} {turn.role}:"
         if not full:
             yield f"{head} {one_line(turn.content, 400)}"
             continue

@@ -70,9 +70,9 @@ def _format_block(path: str | None, group: list[WhyReason]) -> list[str]:
         return out
     if reason.prompt:
         who = one_line(reason.session_author or "", 40)
-        handle = f"{short_id(reason.prompt.session_id)}#{reason.prompt.seq}"
+        handle = f"{short_id(reason.prompt.session_id)}:{reason.prompt.seq}"
         out.append(f"  prompt   {handle}  {who}, {reason.agent}: {one_line(reason.prompt.text, 160)}")
-    handle = f"{short_id(reason.session_id or '')}#{reason.turn}"
+    handle = f"{short_id(reason.session_id or '')}:{reason.turn}"
     said = one_line(reason.because.text, 200) if reason.because else "(the agent said nothing about it)"
     out.append(f"  because  {handle}  {said}")
     return out

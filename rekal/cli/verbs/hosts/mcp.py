@@ -8,6 +8,7 @@ import secrets
 
 import click
 
+from rekal.cli.output import print_line
 from rekal.errors import UsageError
 
 PROFILES = ("core", "memory", "graph", "recall", "all")
@@ -39,7 +40,7 @@ def command(profile: str, read_only: bool, address: str | None, token: str | Non
         return 0
     host, port = _parsed(address)
     token = token or secrets.token_urlsafe(24)
-    click.echo(f"http://{address}/mcp with the header `Authorization: Bearer {token}`", err=True)
+    print_line(f"http://{address}/mcp with the header `Authorization: Bearer {token}`", err=True)
     from rekal.mcp.http import run_http
 
     run_http(server, host, port, token)

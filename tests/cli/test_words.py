@@ -1,0 +1,163 @@
+"""A call as people type it: mistyped verbs, questions without quotes, options before the verb, help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rekal.app.read_ledger import parse_handle
+from rekal.cli.words import count_edits
+from rekal.errors import UsageError
+from tests.conftest import git
+from tests.support.app import Rekal
+from tests.support.claude import ClaudeSession
+
+
+@pytest.mark.parametrize(
+    ("words", "verb"),
+    [
+        (["stauts"], "status"),
+        (["checkpiont", "--since", "90d"], "checkpoint"),
+        (["recal", "the queue"], "recall"),
+        (["shwo", "27tn23jge7"], "show"),
+        (["forgt", "--list"], "forget"),
+        (["Lgo"], "log"),
+    ],
+)
+def test_a_mistyped_verb_is_refused_with_a_suggestion(rekal: Rekal, words: list[str], verb: str) -> None:
+    done = rekal(*words)
+    assert done.code == 2
+    assert f"did you mean `rekal {verb}`?" in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["where is the queue"],
+        ["where", "is", "it"],
+        ["who wrote the queue"],
+        ["authentication"],
+        ["why", "is", "the", "queue", "in", "Postgres"],
+        ["show", "me", "the", "retry", "logic"],
+        ["log", "lines", "in", "UTC"],
+    ],
+)
+def test_a_question_is_a_question(rekal: Rekal, words: list[str]) -> None:
+    done = rekal(*words)
+    assert done.code == 1, done.err
+    assert done.out.startswith("SILENCE")
+
+
+def test_recall_without_a_question_says_what_to_write(rekal: Rekal) -> None:
+    done = rekal("recall")
+    assert (done.code, "there is no question" in done.err) == (2, True)
+
+
+def test_help_is_on_stdout_and_explains_verbs(rekal: Rekal) -> None:
+    bare = rekal()
+    assert bare.code == 0
+    assert all(f"{group}:" in bare.out for group in ("Start", "Ask", "Share", "Look after", "Examples"))
+    assert rekal("help").out == bare.out
+    assert rekal("help", "show").out.startswith("Usage: rekal show")
+    assert "did you mean `rekal status`?" in rekal("help", "stauts").err
+    assert rekal("help", "nonsense").code == 2
+    assert rekal("-V").out.startswith("rekal ")
+
+
+def test_options_before_the_verb(rekal: Rekal, tmp_path: Path) -> None:
+    assert rekal("-C", str(rekal.root), "--json", "status", cwd=tmp_path).json["enabled"] is True
+    assert rekal("-C", "/nowhere/at/all", "status").code == 2
+
+
+@pytest.mark.parametrize("text", ["7f3a9c:41", "7f3a9c#41", "7f3a9c t41", "7f3a9c:t41"])
+def test_every_form_of_a_handle_is_read(text: str) -> None:
+    assert parse_handle(text) == ("7f3a9c", 41)
+
+
+def test_names_without_a_turn() -> None:
+    assert parse_handle("7f3a9c") == ("7f3a9c", None)
+    assert parse_handle("HEAD~2") == ("HEAD~2", None)
+    for text in ("#3", "x#y", "x#-1"):
+        with pytest.raises(UsageError):
+            parse_handle(text)
+
+
+def test_edits() -> None:
+    assert [count_edits("status", other) for other in ("stauts", "status", "statu", "stat", "queue")] == [1, 0, 1, 2, 5]
+
+
+def test_rows_can_be_pasted_into_show(rekal: Rekal) -> None:
+    session = ClaudeSession(rekal.home, rekal.root)
+    session.human("why is the retry queue in Postgres")
+    session.says("Because the retry queue survives a restart there.")
+    assert rekal("checkpoint").code == 0
+    handle = rekal("find", "survives a restart").out.split()[0]
+    shown = rekal("show", handle)
+    assert shown.code == 0
+    assert f"> {handle} " in shown.out
+    assert handle in rekal("recall", "why is the retry queue in Postgres").out
+
+
+def test_show_says_what_is_not_there(rekal: Rekal) -> None:
+    session = ClaudeSession(rekal.home, rekal.root)
+    session.human("why is the retry queue in Postgres")
+    session.says("Because the retry queue survives a restart there.")
+    assert rekal("checkpoint").code == 0
+    name = rekal("find", "restart").out.split(":")[0]
+    beyond = rekal("show", f"{name}:999")
+    assert (beyond.code, "has 2 turns, 0 to 1" in beyond.out) == (1, True)
+    assert rekal("show", "").code == 2
+    assert rekal("show", "#3").code == 2
+    assert rekal("show", name, "-n", "-1").code == 2
+    assert "rekal sessions" in rekal("show", "nothing-of-that-name").out
+
+
+def test_sessions_are_listed_and_narrowed(rekal: Rekal) -> None:
+    for name, text in (("one", "paint the shed green"), ("two", "why is the retry queue in Postgres")):
+        session = ClaudeSession(rekal.home, rekal.root, name)
+        session.human(text)
+        session.writes(f"{name}.py", "x = 1\n")
+        session.says("Done, because it was asked.")
+    assert rekal("checkpoint").code == 0
+    listed = rekal("sessions")
+    assert listed.code == 0
+    assert len(rekal("sessions", "--json").json["sessions"]) == 2
+    assert rekal("sessions", "-n", "1", "--json").json["truncated"] is True
+    assert "--all" in rekal("sessions", "-n", "1").out
+    below = rekal.root / "deep"
+    below.mkdir()
+    assert len(rekal("sessions", "--json", "--file", "../one.py", cwd=below).json["sessions"]) == 1
+    assert rekal("sessions", "--author", "nobody").code == 1
+    assert rekal("sessions", "--until", "2020-01-01").code == 1
+    assert rekal("sessions", "--agent", "clade").code == 2
+    assert rekal("show", listed.out.split()[0]).code == 0
+
+
+def test_a_commit_shows_the_turns_that_led_to_it(rekal: Rekal) -> None:
+    session = ClaudeSession(rekal.home, rekal.root)
+    for name in ("one", "two"):
+        session.human(f"write {name}")
+        session.writes(f"{name}.py", "x = 1\n")
+        session.says(f"Wrote {name}.")
+        (rekal.root / f"{name}.py").write_text("x = 1\n", encoding="utf-8")
+        git(rekal.root, "add", f"{name}.py")
+        git(rekal.root, "commit", "-qm", name)
+        assert rekal("checkpoint").code == 0
+    shown = rekal("show", "HEAD").out
+    assert "write two" in shown
+    assert "human: write one" not in shown
+    assert rekal("show", "HEAD~2").code == 1
+
+
+def test_a_store_that_cannot_be_written_is_shown(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
+    ClaudeSession(rekal.home, rekal.root).human("why is the retry queue in Postgres")
+    assert rekal("checkpoint").code == 0
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("rekal.store.spool.put_event", refuse)
+    name = rekal("sessions").out.split()[0]
+    done = rekal("show", name)
+    assert (done.code, "was not noted" in done.err) == (0, True)
