@@ -132,6 +132,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "embed",
         "daemon",
         "forget",
+        "import",
+        "export",
         "scrub",
         "clean",
     ),

@@ -6,6 +6,7 @@ import click
 
 from rekal.app.desk import desk_here
 from rekal.app.transfer.export_log import FORMATS, export_log
+from rekal.cli.output import print_export
 from rekal.errors import FOUND
 
 
@@ -18,5 +19,5 @@ def command(format_: str, personal: bool) -> int:
     events: the log as it is, a line an event. jsonl: memories with their state, a line each. markdown: those that hold.
     anthropic: the knowledge graph as Anthropic's memory server writes it, byte for byte what was imported from there.
     """
-    click.echo(export_log(desk_here(via="cli"), format_, personal=personal), nl=False)
+    print_export(export_log(desk_here(via="cli"), format_, personal=personal))
     return FOUND
