@@ -83,8 +83,8 @@ def _fill(app: App, report: Callable[[Progress], None], more: Callable[[], bool]
         return embed_missing(app.layout.index, app.layout.vectors, embedder, report, more)
 
 
-def embed_in_background(app: App, log: Callable[[App, str], None]) -> None:
-    """Embed gently, for some minutes, saying only what went wrong: the worker's part."""
+def embed_in_background(app: App, log: Callable[[App, str], None], go_on: Callable[[], bool]) -> None:
+    """Embed gently, for some minutes, saying only what went wrong. It asks ``go_on`` between bites."""
     now = count_embedded(app)
     if now is None or now.done == now.total:
         return
@@ -92,7 +92,7 @@ def embed_in_background(app: App, log: Callable[[App, str], None]) -> None:
         os.nice(_NICE)
     end = time.monotonic() + _AT_MOST
     try:
-        _fill(app, lambda now: None, lambda: time.monotonic() < end)
+        _fill(app, lambda now: None, lambda: time.monotonic() < end and go_on())
     except StoreBusy:
         return  # another worker is at it, and finds what we would have found
     except EngineError as error:

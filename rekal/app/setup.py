@@ -101,8 +101,11 @@ def clean_up(app: App, *, refs: bool) -> CleanedUp:
     """Remove store, hooks, lines and everything that sharing added to git; with ``refs`` this clone's own ref, too."""
     with ExitStack() as held:
         if app.layout.run.is_dir():
-            # Whoever works finishes its step first; every step after that finds the directory gone and ends.
-            for lock in (app.layout.lock, app.layout.index_lock, app.layout.transport_lock):
+            # A worker finishes the step it is at; this mark, then the missing directory, keeps it from the next.
+            app.layout.removal.touch()
+            held.callback(app.layout.removal.unlink, missing_ok=True)
+            layout = app.layout
+            for lock in (layout.working_lock, layout.lock, layout.index_lock, layout.transport_lock):
                 held.enter_context(hold_lock(lock, wait=30.0, purpose="clean"))
             forget_sharing(app, own=refs)
         removed = uninstall_rekal(app.repo)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rekal.app.context import App
 from rekal.app.forget_everywhere import finish_forgetting
@@ -14,33 +17,84 @@ from rekal.app.semantic import embed_in_background
 from rekal.app.setup import find_executable
 from rekal.app.share import note_unsent
 from rekal.capture.capture import capture_commits, wait_for_rebase
-from rekal.errors import RekalError
+from rekal.errors import RekalError, StoreBusy
 from rekal.install import repair_hooks
-from rekal.store.layout import backfill_asked_for, finish_backfill
+from rekal.store.layout import Layout, backfill_asked_for, finish_backfill
+from rekal.store.locks import find_holder, hold_lock
 from rekal.store.second_name import restore_first_name
 
 _LOG_LIMIT = 256 << 10
+_LONGEST_TURN = 6 * 3600.0  # seconds; a back-fill of years takes an hour
 
 
 def work_in_background(app: App) -> None:
-    """Drain the spool and bring everything derived up to it; errors become lines of the worker's log."""
+    """Drain the spool and bring everything derived up to it; errors become lines of the worker's log.
+
+    One worker works and one waits; any other ends at once, since the one that waits has not yet looked at the spool.
+    """
     if not app.layout.run.is_dir():
         return
+    with ExitStack() as turn:
+        try:
+            if _take_turn(app.layout, turn):
+                _work(app)
+        except RekalError as error:
+            append_log(app, str(error))
+
+
+def _take_turn(layout: Layout, turn: ExitStack) -> bool:
+    """Wait until no other worker works, and hold its lock from then on. False where another one waits already."""
+    try:
+        with hold_lock(layout.waiting_lock, wait=0, purpose="waiting"):
+            turn.enter_context(hold_lock(layout.working_lock, wait=_LONGEST_TURN, purpose="working"))
+            # Before the spool is read: a hook that finds nobody waiting from here on starts the next worker.
+            layout.waiting_lock.write_bytes(b"")
+    except StoreBusy:
+        return False
+    return True
+
+
+def _work(app: App) -> None:
     restore_first_name(app.layout)
-    if not app.layout.directory.is_dir() or not app.config.enabled:
+    gone = False
+
+    def receive() -> None:
+        nonlocal gone
+        gone = _receive(app)
+
+    steps: tuple[Callable[[], object], ...] = (
+        lambda: _capture(app),
+        lambda: _finish_forgetting(app),
+        receive,
+        lambda: refresh_index(app, lambda message: append_log(app, message), full=gone),
+        lambda: embed_in_background(app, append_log, lambda: _is_wanted(app) and not _is_awaited(app.layout)),
+    )
+    if not _is_wanted(app) or not wait_for_rebase(app.repo, time.sleep):
         return
     try:
-        if not wait_for_rebase(app.repo, time.sleep):
-            return
-        _capture(app)
-        _finish_forgetting(app)
-        gone = _receive(app)
-        refresh_index(app, lambda message: append_log(app, message), full=gone)
-        embed_in_background(app, append_log)
+        for step in steps:
+            # `rekal clean`, `enabled: false` and an uninstallation are seen here: what they took away stays away.
+            if not _is_wanted(app):
+                return
+            step()
     except RekalError as error:
         append_log(app, str(error))
-    if app.layout.run.is_dir():  # after `rekal clean` no hook is put back
-        _repair_hooks(app)
+    _repair_hooks(app)
+
+
+def _is_wanted(app: App) -> bool:
+    """True while this clone has a store that is switched on, and the program itself is still installed."""
+    layout = app.layout
+    if not layout.directory.is_dir() or not layout.run.is_dir() or layout.removal.exists():
+        return False
+    if not Path(__file__).exists():
+        return False
+    return App(app.repo, app.home, app.env).config.enabled  # a new one: the settings are read again
+
+
+def _is_awaited(layout: Layout) -> bool:
+    """True while another worker waits for this one."""
+    return find_holder(layout.waiting_lock) is not None
 
 
 def _capture(app: App) -> None:
@@ -70,8 +124,10 @@ def _propose_memories(app: App, shas: list[str]) -> None:
 def _repair_hooks(app: App) -> None:
     """Put ours back in front where a hook manager wrote its own files over them."""
     try:
-        if repair_hooks(app.repo, find_executable()):
-            append_log(app, "hooks that another program wrote over were put back")
+        # `rekal clean` holds this lock while it takes hooks away: looked at under it, they are wanted or they are not.
+        with hold_lock(app.layout.lock, wait=30.0, purpose="looking at the hooks"):
+            if _is_wanted(app) and repair_hooks(app.repo, find_executable()):
+                append_log(app, "hooks that another program wrote over were put back")
     except RekalError as error:
         append_log(app, str(error))
 
@@ -97,6 +153,8 @@ def _receive(app: App) -> bool:
 def append_log(app: App, message: str) -> None:
     """Add one scrubbed line to the worker's log; a log grown large is started afresh, its predecessor kept."""
     path = app.layout.log
+    if not path.parent.is_dir():  # `rekal clean` was quicker
+        return
     if path.exists() and path.stat().st_size > _LOG_LIMIT:
         path.replace(path.with_suffix(".log.1"))
     with path.open("a", encoding="utf-8") as file:

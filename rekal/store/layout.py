@@ -105,6 +105,21 @@ class Layout(msgspec.Struct, frozen=True):
         return self.run / "index.lock"
 
     @property
+    def working_lock(self) -> Path:
+        """Lock of the one background worker that works."""
+        return self.run / "worker.lock"
+
+    @property
+    def waiting_lock(self) -> Path:
+        """Lock of the one worker that waits for its turn. Hooks read its process id: while it lives they start none."""
+        return self.run / "worker.waiting"
+
+    @property
+    def removal(self) -> Path:
+        """Mark of a `rekal clean` under way: workers end at their next step."""
+        return self.run / "removing"
+
+    @property
     def transport_lock(self) -> Path:
         """Lock of what changes this clone's ref: pushing and forgetting."""
         return self.run / "transport.lock"
