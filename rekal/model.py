@@ -234,6 +234,23 @@ class MemoryEvent(msgspec.Struct, frozen=True):
     origin: str = LOCAL
 
 
+class CitedMemory(msgspec.Struct, frozen=True):
+    """A memory beside the turn or commit that it rests on, for rooms that stand below memories.
+
+    ``label`` is RULED-OUT, DECIDED or NOTED, ``source`` what it cites (``<session>#<turn>``, a commit), ``commit`` the
+    HEAD that it was made at.
+    """
+
+    id: str
+    label: str
+    text: str
+    because: str | None
+    state: str
+    actor: str
+    source: str | None
+    commit: str | None
+
+
 class Author(msgspec.Struct, frozen=True):
     """Whose sessions these are: git's ``user.name`` and ``user.email``."""
 

@@ -15,6 +15,7 @@ from rekal.why import blame, line_keys
 from rekal.why.blame import BlamedCommit
 
 if TYPE_CHECKING:  # loaded while git works: see `_explain_file`
+    from rekal.store.database import Connection
     from rekal.why.why import WhyAnswer
 
 _TARGET = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:[-,](?P<last>\d+))?")
@@ -71,7 +72,8 @@ def _explain_file(app: App, target: str, file: _Target) -> WhyAnswer:
 
         blamed = blaming.result()
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        return explain_lines(ledger.con, app.repo, target, file.path, now, blamed, file.first, last)
+        answer = explain_lines(ledger.con, app.repo, target, file.path, now, blamed, file.first, last)
+        return _with_memories(ledger.con, answer)
 
 
 def _explain_commit(app: App, target: str) -> WhyAnswer:
@@ -81,7 +83,21 @@ def _explain_commit(app: App, target: str) -> WhyAnswer:
     commit = _find_commit(app, target)
     with open_ledger(app.layout.data, read_only=True) as ledger:
         reasons = explain_commits(ledger.con, app.repo, [commit])[commit.sha]
-    return WhyAnswer(target, None, 0, 0, reasons)
+        return _with_memories(ledger.con, WhyAnswer(target, None, 0, 0, reasons))
+
+
+def _with_memories(con: Connection, answer: WhyAnswer) -> WhyAnswer:
+    """Add the decisions that cite the turns and commits of an answer."""
+    from rekal.store.memory_log import has_events
+
+    if not has_events(con):
+        return answer
+    from rekal.app.memory_views import cite_memories  # 15 ms that only a store with memories costs
+
+    turns = {f"{r.session_id}#{r.turn}" for r in answer.reasons if r.session_id}
+    turns |= {f"{r.prompt.session_id}#{r.prompt.seq}" for r in answer.reasons if r.prompt}
+    found = cite_memories(con, turns=turns, commits={r.commit for r in answer.reasons if r.commit})
+    return msgspec.structs.replace(answer, memories=found) if found else answer
 
 
 def _find_commit(app: App, name: str) -> BlamedCommit:

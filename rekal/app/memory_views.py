@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 import msgspec
@@ -11,7 +12,9 @@ from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict, all_conflicts
 from rekal.memory.scope import Place, in_scope
 from rekal.memory.state import Memory, MemoryLink, State, fold, replacement_chain
-from rekal.model import MemoryEvent
+from rekal.model import CitedMemory, MemoryEvent
+from rekal.store.database import Connection
+from rekal.store.memory_log import has_events, read_events
 
 MOST_LISTED = 50
 
@@ -158,3 +161,26 @@ def audit_memories(
             if fits and timely:
                 found.append(log_entry(event, personal=personal))
     return sorted(found, key=lambda entry: entry.recorded_at)
+
+
+def cite_memories(
+    con: Connection, sessions: Collection[str] = (), turns: Collection[str] = (), commits: Collection[str] = ()
+) -> list[CitedMemory]:
+    """Decisions and ruled-out approaches that hold and rest on one of these, oldest first.
+
+    ``sessions`` are ids, ``turns`` are ``<session>#<turn>``, ``commits`` full names. A memory of a session without a
+    turn counts for the session's turns. Costs one statement where nothing was ever remembered.
+    """
+    if not has_events(con):
+        return []
+    whole = {turn.partition("#")[0] for turn in turns}
+    found = []
+    for one in fold(read_events(con), datetime.now(UTC)).all:
+        source = one.source or ""
+        cites = source in turns or source in whole or source.partition("#")[0] in sessions
+        if one.is_rule and one.opens_gate and (cites or source in commits or one.commit in commits):
+            label = "RULED-OUT" if one.type == "dead_end" else "DECIDED"
+            found.append(
+                CitedMemory(one.id, label, one.text, one.because, one.state, one.actor, one.source, one.commit)
+            )
+    return found

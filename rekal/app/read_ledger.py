@@ -9,9 +9,10 @@ import msgspec
 
 from rekal.app.context import App
 from rekal.errors import UsageError
-from rekal.model import Checkpoint, Rewrite, Session
+from rekal.model import Checkpoint, CitedMemory, Rewrite, Session
 from rekal.store import queries, session_list, spool
 from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.memory_log import has_events
 from rekal.store.session_list import SessionFilter, SessionRow
 
 _AROUND = 70  # characters shown on each side of a mention
@@ -160,12 +161,14 @@ def _cut_around(content: str, text: str) -> str:
 class CommitLog(msgspec.Struct, frozen=True):
     """Commits with their sessions, newest first: ``log --json``. ``truncated``: older ones were left out.
 
-    With ``--rewrites`` it is ``rewrites`` that is filled, else ``checkpoints``.
+    With ``--rewrites`` it is ``rewrites`` that is filled, else ``checkpoints``. ``memories`` are decisions made at, or
+    resting on, these commits; left out when there are none.
     """
 
     checkpoints: list[Checkpoint]
     truncated: bool
     rewrites: list[Rewrite] = []
+    memories: list[CitedMemory] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DrawnCommit(msgspec.Struct, frozen=True):
@@ -197,7 +200,16 @@ def read_log(
         conditions.append("git_sha NOT IN (SELECT old_sha FROM rewrites WHERE how IN ('amend', 'rebase'))")
     with open_ledger(app.layout.data, read_only=True) as ledger:
         found = queries.read_checkpoints(ledger.con, " AND ".join(conditions), values, limit + 1)
-    return CommitLog(found[:limit], len(found) > limit)
+        decided = _decided_at(ledger, found[:limit])
+    return CommitLog(found[:limit], len(found) > limit, [], decided or msgspec.UNSET)
+
+
+def _decided_at(ledger: Ledger, checkpoints: Sequence[Checkpoint]) -> list[CitedMemory]:
+    if not has_events(ledger.con):
+        return []
+    from rekal.app.memory_views import cite_memories  # 15 ms that only a store with memories costs
+
+    return cite_memories(ledger.con, commits={one.git_sha for one in checkpoints})
 
 
 def read_rewrites(app: App, limit: int) -> CommitLog:

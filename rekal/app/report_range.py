@@ -11,8 +11,10 @@ import msgspec
 
 from rekal.app.context import App
 from rekal.app.explain_lines import as_blamed
+from rekal.app.memory_views import cite_memories
 from rekal.errors import GitError, UsageError
 from rekal.git import Commit
+from rekal.model import CitedMemory
 from rekal.store.all_texts import select_texts_of_sessions
 from rekal.store.ledger import open_ledger
 from rekal.why.blame import BlamedCommit
@@ -38,7 +40,8 @@ class RangeReport(msgspec.Struct, frozen=True):
     """The commits of a range with their reasons: ``report --json``.
 
     ``secrets`` counts by kind what scrubbing finds in the sessions of these commits and in this clone's ``refs/rekal``;
-    ``unreadable`` counts files of those refs that could not be looked into.
+    ``unreadable`` counts files of those refs that could not be looked into. ``memories`` are decisions
+    made in the range; left out when there are none.
     """
 
     range: str
@@ -46,6 +49,7 @@ class RangeReport(msgspec.Struct, frozen=True):
     covered: int
     secrets: dict[str, int]
     unreadable: int
+    memories: list[CitedMemory] | msgspec.UnsetType = msgspec.UNSET
 
 
 def report_range(app: App, span: str) -> RangeReport:
@@ -55,11 +59,12 @@ def report_range(app: App, span: str) -> RangeReport:
         reasons = explain_commits(ledger.con, app.repo, commits)
         sessions = {r.session_id for found in reasons.values() for r in found if r.session_id}
         texts = select_texts_of_sessions(ledger.con, sessions)
+        decided = cite_memories(ledger.con, sessions, commits={commit.sha for commit in commits})
     carried, unreadable = _read_own_refs(app)
     found = _count_secrets(app, [*texts, *carried])
     rows = [ReportedCommit(c.sha, c.author, c.subject, reasons[c.sha]) for c in commits]
     covered = sum(any(r.level != "none" for r in row.reasons) for row in rows)
-    return RangeReport(span, rows, covered, dict(found.kinds), unreadable)
+    return RangeReport(span, rows, covered, dict(found.kinds), unreadable, decided or msgspec.UNSET)
 
 
 def _read_commits(app: App, span: str) -> Iterator[BlamedCommit]:

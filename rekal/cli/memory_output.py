@@ -14,6 +14,7 @@ from rekal.cli.output import format_day, one_line, print_line, short_id
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict
 from rekal.memory.state import Memory
+from rekal.model import CitedMemory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,6 +43,13 @@ def memory_row(memory: Memory, grounds: str = "") -> str:
     cited = f"  [{one_line(memory.source, 60)}]" if memory.source else ""
     head = f"{label_of(memory)} {short_id(memory.id)}  {format_day(memory.occurred_at)}  {one_line(memory.actor, 40)}"
     return f"{head}  {', '.join(mark for mark in marks if mark)}  {said}{cited}"
+
+
+def cited_row(memory: CitedMemory) -> str:
+    """A memory beside the turn or commit that it cites, on one line."""
+    because = f" because {one_line(memory.because, 160)}" if memory.because else ""
+    head = f"{memory.label} {short_id(memory.id)}  {one_line(memory.actor, 40)}, {memory.state}"
+    return f'{head}  "{one_line(memory.text, 200)}"{because}'
 
 
 def print_memories(memories: Sequence[Memory]) -> None:

@@ -9,6 +9,7 @@ from itertools import groupby
 import msgspec
 
 from rekal.git import Repo
+from rekal.model import CitedMemory
 from rekal.store.database import Connection
 from rekal.store.why_rows import (
     Quote,
@@ -52,7 +53,8 @@ class WhyReason(msgspec.Struct, frozen=True):
 class WhyAnswer(msgspec.Struct, frozen=True):
     """The answer that ``why --json`` prints.
 
-    ``path`` is null for a commit; ``reasons`` are in the order of lines or sessions.
+    ``path`` is null for a commit; ``reasons`` are in the order of lines or sessions. ``memories`` are decisions that
+    cite these turns or commits; left out when none does.
     """
 
     target: str
@@ -60,6 +62,7 @@ class WhyAnswer(msgspec.Struct, frozen=True):
     lines: int
     recorded: int
     reasons: list[WhyReason]
+    memories: list[CitedMemory] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _SessionFacts:

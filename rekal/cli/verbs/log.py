@@ -9,6 +9,7 @@ import click
 from rekal.app import read_ledger
 from rekal.app.context import find_app
 from rekal.app.read_ledger import CommitLog, DrawnCommit
+from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, format_name, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.model import LOCAL, SessionRange
@@ -72,6 +73,9 @@ def _lines(answer: CommitLog) -> Iterator[str]:
         yield f"{c.git_sha[:10]}  {format_day(c.committed_at)}  {format_name(c.branch)}  {subject}{whose}"
         for r in c.sessions:
             yield f"    {_session(r)}"
+        for one in answer.memories or ():
+            if c.git_sha in (one.commit, one.source):
+                yield f"    {cited_row(one)}"
     if answer.truncated:
         yield f"(older ones left out; -n {len(answer.checkpoints) * 2} shows more)"
     if not answer.checkpoints:

@@ -10,6 +10,7 @@ import click
 from rekal.app import report_range
 from rekal.app.context import find_app
 from rekal.app.report_range import RangeReport, ReportedCommit
+from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED
 
@@ -42,7 +43,7 @@ def _text_lines(answer: RangeReport) -> list[str]:
             out.append("  no record")
         else:
             out += [f"  {name:<8} {handle}  {said}" for name, handle, said in _quoted_rows(commit)]
-    return [*out, *_summary_lines(answer)]
+    return [*out, *(cited_row(one) for one in answer.memories or ()), *_summary_lines(answer)]
 
 
 def _quoted_rows(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
@@ -71,7 +72,8 @@ def _markdown_lines(answer: RangeReport) -> list[str]:
                 f"  {name}: {_escape_markdown(said, 210)} `{handle}`" for name, handle, said in _quoted_rows(commit)
             ]
             out.append("  \n".join(rows))
-    return [*out, "", *_summary_lines(answer)]
+    decided = [f"- {_escape_markdown(cited_row(one), 460)}" for one in answer.memories or ()]
+    return [*out, "", *([*decided, ""] if decided else []), *_summary_lines(answer)]
 
 
 def _escape_markdown(words: str, limit: int) -> str:

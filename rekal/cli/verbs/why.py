@@ -8,12 +8,14 @@ import click
 
 from rekal.app import explain_lines
 from rekal.app.context import find_app
+from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND
 
 if TYPE_CHECKING:  # loaded while git works: see `rekal.app.explain_lines`
     from rekal.why.why import WhyAnswer, WhyReason
 
+_MEMORIES = 2
 _BLOCKS = 3  # of three lines each; with head and tail the answer stays within twelve lines
 
 
@@ -47,6 +49,7 @@ def format_why(answer: WhyAnswer) -> list[str]:
     if rest:
         lines = f", {sum(map(_count_lines, rest))} lines" if answer.path else ""
         out.append(f"(+{len(rest)} more{lines}; --json has them all)")
+    out += [f"  {cited_row(one)}" for one in (answer.memories or [])[:_MEMORIES]]
     if answer.lines > 1:
         out.append(f"{answer.recorded} of {answer.lines} lines have a record")
     return out
