@@ -54,10 +54,17 @@ def preview_forgetting(app: App, request: ForgetRequest) -> ForgetAnswer:
 def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
     """Forget in the ledger, the index, spool, logs and our ref, and have remotes take the new ref now."""
     place = _forget_place(app)
-    local.finish_interrupted(place)
-    forgot = local.forget_locally(place, request)
+    finished = finish_forgetting(app)
     notes: list[str] = []
+    try:
+        forgot = local.forget_locally(place, request)
+    except local.NothingMatches:
+        if not finished:
+            raise
+        # The same request, cut short before and repeated now: all of it went with what was left to do.
+        return ForgetAnswer(notes=["an earlier request was cut short and is finished now; nothing else matches"])
     refresh_index(app, notes.append, full=True)
+    local.mark_finished(place)
     sent = _send_new_ref(app, forgot.unpublished)
     limits = _list_limits(app, forgot, sent)
     return ForgetAnswer(forgot.act, False, forgot.erased, forgot.traces, limits, notes=notes)
@@ -80,11 +87,16 @@ def undo_forgetting(app: App, name: str) -> ForgetAnswer:
         return ForgetAnswer(acts=[history.undo_request(ledger, layout.run, layout.spool, app.repo.git_dir, name)])
 
 
-def finish_forgetting(app: App) -> None:
-    """Do what an interrupted forgetting left undone; the index is the caller's. Costs one stat when nothing was."""
-    done = local.finish_interrupted(_forget_place(app))
-    if done is not None:
-        _send_new_ref(app, done)
+def finish_forgetting(app: App) -> bool:
+    """Do what an interrupted forgetting left undone, the index too; False when nothing was, which costs one stat."""
+    place = _forget_place(app)
+    done = local.finish_interrupted(place)
+    if done is None:
+        return False
+    refresh_index(app, lambda _: None, full=True)
+    local.mark_finished(place)
+    _send_new_ref(app, done)
+    return True
 
 
 def _send_new_ref(app: App, unpublished: Unpublished) -> Sent:

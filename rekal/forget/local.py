@@ -7,6 +7,7 @@ the rest for whoever comes next.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from rekal.store import forget_targets
 from rekal.store.erase import Erased, erase, rewrite
 from rekal.store.forget_requests import record_request
 from rekal.store.forget_targets import Match
+from rekal.store.forgotten_words import Scope, add_forgotten_words
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
@@ -29,6 +31,10 @@ from rekal.transport.refs import Namespace, OwnRef, tip_of
 
 _WAIT = 60.0
 _UNFINISHED = "forgetting"
+
+
+class NothingMatches(RekalError):
+    """A request to forget that names nothing which is stored."""
 
 
 class ForgetPlace(msgspec.Struct, frozen=True):
@@ -82,21 +88,32 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
         hold_lock(layout.lock, wait=_WAIT, purpose="forgetting"),
     ):
         with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger:
-            found = find_targets(ledger.con, request)
+            matched: set[str] = set()
+            found = find_targets(ledger.con, request, matched)
             if not found.targets:
-                raise RekalError("nothing here matches", "nothing was changed")
+                raise NothingMatches("nothing here matches", "nothing was changed")
             matches, needles = request.matches(), forget_targets.match_any_text(found.needles)
             mention: Match = lambda text: matches(text) or needles(text)  # noqa: E731 - one name, used twice
             cleared = logs.remove_mentions(layout, mention)
             (layout.run / _UNFINISHED).touch()
+            prompts = forget_targets.select_prompts(ledger.con, found.targets)
             # Before the deletion: afterwards nothing tells whose sessions they were.
             others = forget_targets.find_other_owners(ledger.con, found.targets)
             with ledger.transaction():
                 forget_targets.clear_local_texts(ledger.con, mention, found.needles)  # which name the sessions, too
                 erased = erase(ledger.con, found.targets)
                 name = record_request(ledger, found.targets, request.kinds, place.repo.author().name)
+                add_forgotten_words(ledger.con, name, _words_of(request, matched, prompts))
             history.note_for_undo(layout.run, name, erased.touched, erased.commits)
         return ForgetResult(name, erased, cleared, others, _finish_deletion(place))
+
+
+def _words_of(request: ForgetRequest, matched: Iterable[str], prompts: Iterable[str]) -> Iterator[tuple[str, Scope]]:
+    """The words to keep out of texts that are yet to come, each with the texts that it is to be kept out of."""
+    yield from ((text, "any") for text in (*request.texts, *matched))
+    yield from ((path.strip("/"), "path") for path in request.paths)
+    # A copy of a conversation gets its title from the same prompt.
+    yield from ((prompt, "title") for prompt in prompts)
 
 
 def finish_interrupted(place: ForgetPlace) -> Unpublished | None:
@@ -126,8 +143,12 @@ def _finish_deletion(place: ForgetPlace) -> Unpublished:
             sent_log.mark_sent(ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or "")
     else:
         own_ref.drop_replaced_tips(place.repo, layout.run, ref)  # cut short after the ref was replaced
-    (layout.run / _UNFINISHED).unlink(missing_ok=True)
     return done
+
+
+def mark_finished(place: ForgetPlace) -> None:
+    """Note that nothing is left to do. To be called when the index is built anew as well."""
+    (place.layout.run / _UNFINISHED).unlink(missing_ok=True)
 
 
 def damaged_files(layout: Layout) -> list[Path]:

@@ -32,11 +32,14 @@ class ForgetRequest(msgspec.Struct, frozen=True):
         given = {"id": ids, "turn": turns, "text": self.texts, "pattern": self.patterns, "path": self.paths}
         return ", ".join(word for word, there in given.items() if there)
 
-    def matches(self) -> Match:
-        """Return a test: does a text have one of the texts, patterns or paths? Raises :class:`UsageError`."""
+    def matches(self, found: set[str] | None = None) -> Match:
+        """Return a test: does a text have one of the texts, patterns or paths? Raises :class:`UsageError`.
+
+        ``found`` gets what the patterns matched.
+        """
         tests = [
             *map(_match_text, self.texts),
-            *map(_match_pattern, self.patterns),
+            *(_match_pattern(pattern, found) for pattern in self.patterns),
             *map(forget_targets.match_path, self.paths),
         ]
         return lambda text: any(test(text) for test in tests)
@@ -48,26 +51,36 @@ def _match_text(part: str) -> Match:
     return lambda text: part in text
 
 
-def _match_pattern(pattern: str) -> Match:
+def _match_pattern(pattern: str, found: set[str] | None = None) -> Match:
     try:
-        found = re.compile(pattern).search
+        regex = re.compile(pattern)
     except re.error as error:
         raise UsageError(f"{pattern} is not a regular expression ({error})", "see Python's `re`") from None
-    if found(""):
+    if regex.search(""):
         # `x*` would forget the whole store.
         raise UsageError(f"{pattern} matches every text", "give a pattern that matches only what is to go")
-    return lambda text: found(text) is not None
+
+    def matches(text: str) -> bool:
+        matched = {match[0] for match in regex.finditer(text)}
+        if found is not None:
+            found.update(matched)
+        return bool(matched)
+
+    return matches
 
 
-def find_targets(con: Connection, request: ForgetRequest) -> Targets:
-    """All targets of a request. Raises :class:`UsageError` for a name that is not stored or is ambiguous."""
+def find_targets(con: Connection, request: ForgetRequest, matched: set[str] | None = None) -> Targets:
+    """All targets of a request; ``matched`` gets what its patterns matched.
+
+    Raises :class:`UsageError` for a name that is not stored or is ambiguous.
+    """
     found = Targets()
     for name in request.names:
         found = found.plus(_targets_of_name(con, name))
     if request.texts or request.patterns:
         # Paths have targets of their own, which include the texts that mention them.
         without_paths = msgspec.structs.replace(request, paths=())
-        found = found.plus(forget_targets.targets_of_text(con, without_paths.matches()))
+        found = found.plus(forget_targets.targets_of_text(con, without_paths.matches(matched)))
     for path in request.paths:
         found = found.plus(forget_targets.targets_of_path(con, path))
     return found

@@ -199,7 +199,7 @@ class _Rows:
         self.tables["edits"] += [
             (session.id, number, number, e.path, list(e.line_hashes), self._pos)
             for e in session.edits
-            if (number := numbers.get(e.tool_call_seq)) is not None
+            if (number := numbers.get(e.tool_call_seq)) is not None and not self._known.gone.words_in(e.path)
         ]
 
 

@@ -10,6 +10,7 @@ import msgspec
 from rekal.ids import derive
 from rekal.model import LOCAL
 from rekal.store.database import Connection
+from rekal.store.forgotten_words import remove_forgotten_words
 from rekal.store.ledger import Ledger
 from rekal.store.rows import insert_rows, with_zone, without_zone
 from rekal.store.tombstones import forgotten
@@ -64,6 +65,7 @@ def delete_request(con: Connection, request: PastRequest) -> None:
     con.execute(
         "DELETE FROM tombstones WHERE origin = ? AND recorded_at = ?", [LOCAL, without_zone(request.recorded_at)]
     )
+    remove_forgotten_words(con, request.id)
 
 
 def reset_sources(con: Connection, sessions: Sequence[str]) -> None:

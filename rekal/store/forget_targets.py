@@ -175,6 +175,15 @@ def find_other_owners(con: Connection, targets: Sequence[str]) -> tuple[str, ...
     return tuple(str(row[0]) for row in rows.fetchall())
 
 
+def select_prompts(con: Connection, targets: Sequence[str]) -> list[str]:
+    """What persons said in the turns that ``targets`` name."""
+    rows = con.execute(
+        "SELECT content FROM turns WHERE role IN ('human', 'steering') AND list_contains(?::VARCHAR[], uid)",
+        [list(targets)],
+    )
+    return [str(row[0]) for row in rows.fetchall()]
+
+
 def clear_local_texts(con: Connection, mention: Match, sessions: Sequence[str]) -> None:
     """Take the forgotten out of the tables that never travel: questions that it answered, reasons, errors."""
     asked = con.execute("SELECT DISTINCT session_id, query FROM recall_edges WHERE query IS NOT NULL").fetchall()

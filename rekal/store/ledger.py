@@ -20,6 +20,7 @@ from rekal.model import LOCAL, Checkpoint, Rewrite, Session, Tombstone
 from rekal.store import migrations
 from rekal.store.append import Appended, append_sessions
 from rekal.store.database import Connection, duckdb, open_database, translated_errors
+from rekal.store.forgotten_words import read_forgotten_words
 from rekal.store.rows import insert_rows, without_zone
 from rekal.store.tombstones import forgotten_among, words_id
 
@@ -150,6 +151,8 @@ class Ledger:
 
     def add_recall_edge(self, kind: str, session_id: str, query: str | None, at: datetime) -> None:
         """Remember, once, that a session was shown or opened on this machine."""
+        if query and read_forgotten_words(self.con).are_in(query):
+            query = None  # that the session was shown is still worth knowing
         edge = ids.derive("recall", kind, session_id, query or "", at.astimezone(UTC).isoformat())
         if not self._exists("SELECT 1 FROM recall_edges WHERE id = ? LIMIT 1", edge):
             insert_rows(self.con, "recall_edges", [(edge, kind, session_id, query, without_zone(at), self.pos)])
@@ -163,7 +166,9 @@ class Ledger:
 
     def add_uncovered(self, reasons: Sequence[tuple[str, str]]) -> None:
         """Remember why commits, given by name, got no session."""
-        rows = [(git_sha, reason, without_zone(self.now)) for git_sha, reason in dict(reasons).items()]
+        words = read_forgotten_words(self.con)
+        plain = {git_sha: "" if words.are_in(reason) else reason for git_sha, reason in reasons}
+        rows = [(git_sha, reason, without_zone(self.now)) for git_sha, reason in plain.items()]
         insert_rows(self.con, "uncovered_commits", rows, replace=True)
 
     def cover(self, shas: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rekal.model import MemoryEvent
 from rekal.store.database import Connection
+from rekal.store.forgotten_words import read_forgotten_words
 from rekal.store.ledger import Ledger
 from rekal.store.rows import insert_rows, without_zone
 
@@ -20,7 +21,10 @@ def append_events(ledger: Ledger, events: Sequence[MemoryEvent]) -> int:
     known = "SELECT id FROM memory_events WHERE id IN (SELECT unnest(?::VARCHAR[]))"
     stored = {str(row[0]) for row in ledger.con.execute(known, [ids]).fetchall()}
     rows = []
+    words = read_forgotten_words(ledger.con)
     for event in events:
+        if words.are_in(event.payload) or words.are_in(event.source):
+            continue
         if event.id not in stored:
             stored.add(event.id)
             head = (event.id, event.memory_id, event.kind, event.payload, event.actor, event.actor_type)

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from rekal.store.database import Connection
+from rekal.store.forgotten_words import read_forgotten_words
 from rekal.store.rows import insert_rows, make_record
 
 
@@ -61,7 +63,10 @@ def read_revisions(con: Connection) -> dict[str, tuple[int, int]]:
 
 def save_states(con: Connection, found: Sequence[SourceState]) -> None:
     """Remember sources, each once, in place of what was known of them."""
-    insert_rows(con, "source_state", [_row(state) for state in found], replace=True)
+    words = read_forgotten_words(con)
+    # Errors quote what could not be read.
+    plain = [replace(state, error=None) if words.are_in(state.error) else state for state in found]
+    insert_rows(con, "source_state", [_row(state) for state in plain], replace=True)
 
 
 def _row(state: SourceState) -> tuple[object, ...]:

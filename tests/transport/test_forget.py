@@ -312,3 +312,69 @@ def test_a_teammates_session_is_forgotten_here_only_and_does_not_return(tmp_path
     noor.receive()
     assert SECRET not in noor.texts()
     assert len(noor.texts()) == 4
+
+
+def _copy_of(rekal: Rekal, name: str, words: str) -> None:
+    """The same conversation under new ids, as a fork of it is filed, with the words in title, prompt and command."""
+    session = ClaudeSession(rekal.home, rekal.root, name, start=START + timedelta(hours=1))
+    session.human(f"{words} and then go on\nwith the rest")
+    session.runs(f"./deploy --customer {words} --region north", "ok")
+    session.says("It is done.")
+
+
+@pytest.mark.parametrize("option", [("--text", "BLUEHERON42"), ("--pattern", r"BLUE[A-Z]+\d\d")])
+def test_forgotten_words_do_not_return_in_other_texts(rekal: Rekal, option: tuple[str, str]) -> None:
+    saved(rekal, "plan", "Note that BLUEHERON42 is the customer's name.")
+    assert rekal("forget", "--yes", *option).code == 0
+    _copy_of(rekal, "copy", "BLUEHERON42")
+    commit_at = START + timedelta(hours=2)
+    git(rekal.root, "checkout", "-qb", "for-BLUEHERON42")
+    work(rekal.root, "k.py", "kappa = 3  # a line of its own\n")
+    commit(rekal.root, commit_at, "kappa for BLUEHERON42")
+    rekal("_worker")
+    rekal("recall", "what does BLUEHERON42 want")
+    rekal("_worker")
+    left = [name for name, data in everything(rekal) if b"BLUEHERON42" in data and ".rekal" in name]
+    assert left == []
+    with open_ledger(rekal.layout.data, read_only=True) as ledger:
+        kept = ledger.con.execute("SELECT count(*) FROM sessions").fetchone()
+    assert kept and kept[0] >= 2  # the copy is there, without the words
+
+
+def test_an_undo_lets_the_words_in_again(rekal: Rekal) -> None:
+    saved(rekal, "plan", "Note that BLUEHERON42 is the customer's name.")
+    act = rekal("forget", "--yes", "--text", "BLUEHERON42").out.split("(")[1][:8]
+    assert rekal("forget", "--undo", act).code == 0
+    rekal("_worker")
+    assert "BLUEHERON42" in rekal("show", handle(rekal, "plan")).out
+
+
+def test_a_forgotten_prompt_is_no_title_of_a_copy(rekal: Rekal) -> None:
+    saved(rekal, "plan", "The launch is moved to the ninth of Brumaire, tell nobody")
+    assert rekal("forget", "--yes", handle(rekal, "plan")).code == 0
+    session = ClaudeSession(rekal.home, rekal.root, "copy", start=START + timedelta(hours=1))
+    session._write({"type": "summary", "summary": "The launch is moved to the ninth of Brumaire, tell nobody"})
+    session.human("go on with it")
+    session.says("Done.")
+    rekal("_worker")
+    with open_ledger(rekal.layout.data, read_only=True) as ledger:
+        titles = ledger.con.execute("SELECT title FROM sessions WHERE title IS NOT NULL").fetchall()
+    assert not any("Brumaire" in title for (title,) in titles)
+
+
+def test_a_repeated_request_finishes_an_interrupted_one(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after the ledger and before the index: the words still stand in index.db."""
+    saved(rekal, "plan", f"Note that {SECRET}.")
+    rekal("recall", "plan.py")
+
+    def die(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rekal.app.forget_everywhere.refresh_index", die)
+        rekal("forget", "--yes", "--text", SECRET)
+    assert any("index.db" in name for name in where(rekal, SECRET))
+    again = rekal("forget", "--yes", "--text", SECRET)
+    assert again.code == 0
+    assert "finished" in again.out + again.err
+    assert where(rekal, SECRET) == []

@@ -60,7 +60,8 @@ def command(
             return REFUSED
         answer = forget_everywhere.forget_everywhere(app, request)
     print_record(answer, as_json, _lines, answer.notes)
-    return FOUND if answer.erased.total or answer.act else NOTHING_FOUND
+    # With a note, an earlier request was finished: what it named is gone.
+    return FOUND if answer.erased.total or answer.act or answer.notes else NOTHING_FOUND
 
 
 def _name_target(text: str) -> str:
