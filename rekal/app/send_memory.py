@@ -95,6 +95,11 @@ def _preview(remote: str, outgoing: Outgoing) -> SentMemory:
     return SentMemory(remote, True, False, *counts, leaving, outgoing.held, [], outgoing.memories)
 
 
+def check_push(app: App, remote: str, url: str, updates: Sequence[str]) -> None:
+    """Raise :class:`rekal.errors.Refused` when the user's own push takes memory where it may not go."""
+    pushing.check_pushed_refs(sender_of(app), remote, url, updates)
+
+
 def send_from_hook(app: App, remote: str, url: str, updates: Sequence[str]) -> str:
     """Send with the user's own push; return a sentence for the user, often empty. ``updates`` are git's lines.
 

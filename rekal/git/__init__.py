@@ -1,7 +1,15 @@
 """The only room that runs git."""
 
 from rekal.git.repo import ROOT_FILE, Commit, Repo, find_repo
-from rekal.git.run import clean_environment, decode_bytes, join_lines, run_bytes, split_at_nul
+from rekal.git.run import (
+    clean_environment,
+    decode_bytes,
+    join_lines,
+    limit_time,
+    run_bytes,
+    share_of_time,
+    split_at_nul,
+)
 
 __all__ = [
     "ROOT_FILE",
@@ -11,6 +19,8 @@ __all__ = [
     "decode_bytes",
     "find_repo",
     "join_lines",
+    "limit_time",
     "run_bytes",
+    "share_of_time",
     "split_at_nul",
 ]

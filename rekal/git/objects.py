@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from rekal.errors import GitError
 from rekal.git.repo import Repo
 from rekal.git.run import decode_bytes, join_lines
 
 _SECONDS = 120.0
-_LOCAL = {"GIT_NO_LAZY_FETCH": "1"}  # objects that a partial clone lacks are missing, not fetched
 _AT_ONCE = 32 << 20  # bytes that one git process hands over: they are in memory twice while they are read
 
 
@@ -23,13 +23,12 @@ def has_object(repo: Repo, name: str) -> bool:
 def measure_objects(repo: Repo, names: Sequence[str]) -> dict[str, tuple[str, int]]:
     """Return kind (``blob``, ``tree``, ``commit``, ``tag``) and size in bytes, by full object name.
 
-    Objects that are not there are left out. Raises :class:`rekal.errors.GitError`.
+    Objects that are not there or cannot be read are left out. Raises :class:`rekal.errors.GitError`.
     """
     if not names:
         return {}
-    form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
-    out = repo.run("cat-file", form, stdin=join_lines(names), timeout=_SECONDS)
-    rows = (line.split(" ") for line in out.splitlines())
+    answers = _answers(repo, "--batch-check=%(objectname) %(objecttype) %(objectsize)", names)
+    rows = (line.split(" ") for data, _ in answers for line in decode_bytes(data).splitlines())
     return {row[0]: (row[1], int(row[2])) for row in rows if len(row) == 3}  # else "NAME missing"
 
 
@@ -39,7 +38,7 @@ def find_present_commits(repo: Repo, shas: Sequence[str]) -> set[str]:
 
 
 def read_objects(repo: Repo, names: Iterable[str], kind: str = "") -> dict[str, bytes]:
-    """Return the bytes of objects by the name they were asked for, in that order, those that are not there left out.
+    """Return the bytes of objects by the name they were asked for, in that order; lost or damaged ones are left out.
 
     A name is whatever git takes for one (``SHA``, ``SHA:path``); with a ``kind`` (``blob``), objects of other kinds are
     left out, too. All are in memory at once, so the caller knows that
@@ -48,8 +47,13 @@ def read_objects(repo: Repo, names: Iterable[str], kind: str = "") -> dict[str, 
     asked = [name for name in dict.fromkeys(names) if "\n" not in name]  # two names to git
     if not asked:
         return {}
-    data = repo.run_raw("cat-file", "--batch", stdin=join_lines(asked), timeout=_SECONDS, env=_LOCAL)
     found: dict[str, bytes] = {}
+    for data, names_in in _answers(repo, "--batch", asked):
+        _read_bodies(data, names_in, kind, found)
+    return found
+
+
+def _read_bodies(data: bytes, asked: Sequence[str], kind: str, found: dict[str, bytes]) -> None:
     at = 0
     for name in asked:
         end = data.index(b"\n", at)
@@ -59,7 +63,38 @@ def read_objects(repo: Repo, names: Iterable[str], kind: str = "") -> dict[str, 
             if kind in ("", found_kind):
                 found[name] = data[at : at + int(size)]
             at += int(size) + 1  # a line feed follows the bytes
-    return found
+
+
+def _answers(repo: Repo, form: str, names: Sequence[str]) -> Iterator[tuple[bytes, Sequence[str]]]:
+    """Yield the output of ``cat-file`` and the names that it answers; an object that cannot be read costs itself."""
+    try:
+        yield repo.run_raw("cat-file", form, stdin=join_lines(names), timeout=_SECONDS), names
+        return
+    except GitError:
+        # Either one object is damaged, or it is missing from a partial clone and git was not let fetch it.
+        left = _drop_absent(repo, names)
+    if len(left) < len(names):
+        if left:
+            yield from _answers(repo, form, left)
+    elif len(names) > 1:
+        middle = len(names) // 2
+        yield from _answers(repo, form, names[:middle])
+        yield from _answers(repo, form, names[middle:])
+
+
+def _drop_absent(repo: Repo, names: Sequence[str]) -> Sequence[str]:
+    """Leave out objects that a partial clone lacks; all stay in other clones, and names that are no object's."""
+    if repo.ask("config", "--get-regexp", r"^remote\..*\.promisor$") is None:
+        return names
+    # Older versions of git die on the first missing object, so those that are here are listed instead.
+    out = repo.run("cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)", timeout=_SECONDS)
+    here = set(out.split())
+    resolved = {name: _resolve(repo, name) if ":" in name else name for name in names}
+    return [name for name in names if resolved[name] in here]
+
+
+def _resolve(repo: Repo, name: str) -> str:
+    return repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name) or name
 
 
 def read_measured_objects(repo: Repo, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:

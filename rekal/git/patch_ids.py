@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from rekal import ids
-from rekal.git.repo import Commit, Repo, with_first_parents
+from rekal.errors import GitError
+from rekal.git.repo import Commit, Repo
 from rekal.git.run import join_lines
 
 _SECONDS = 60.0
+_MOST_FAILURES = 16  # of git, in one look for patch-ids
 _COMMIT = re.compile(rb"^([0-9a-f]{64}|[0-9a-f]{40})\n", re.MULTILINE)
 _FILE = re.compile(rb"^diff --git ", re.MULTILINE)
 
@@ -69,13 +71,26 @@ def list_patch_ids(repo: Repo, patches: bytes) -> dict[str, str]:
 
 def compute_patch_ids(repo: Repo, shas: Iterable[str]) -> dict[str, str]:
     """Return the stable patch-ids of commits by name, in two processes; merges and empty changes have none."""
-    return list_patch_ids(repo, read_patches(repo, shas))
+    return _identify(repo, list(dict.fromkeys(shas)), [_MOST_FAILURES])
 
 
 def compute_first_parent_patch_ids(repo: Repo, commits: Iterable[Commit]) -> dict[str, str]:
     """Return the stable patch-ids of commits by name, a merge's against its first parent; empty changes have none."""
-    pairs = with_first_parents(commits)
-    return list_patch_ids(repo, repo.run_raw("diff-tree", "--stdin", "-p", "--root", stdin=pairs, timeout=_SECONDS))
+    return _identify(repo, [" ".join((one.sha, *one.parents[:1])) for one in commits], [_MOST_FAILURES])
+
+
+def _identify(repo: Repo, lines: Sequence[str], failures: list[int]) -> dict[str, str]:
+    """Return patch-ids of lines for ``diff-tree --stdin``; a commit whose files cannot be read has none."""
+    if not lines:
+        return {}
+    try:
+        return list_patch_ids(repo, read_patches(repo, lines))
+    except GitError:
+        failures[0] -= 1
+        if len(lines) == 1 or failures[0] <= 0:  # a partial clone may lack the files of every commit
+            return {}
+    middle = len(lines) // 2
+    return _identify(repo, lines[:middle], failures) | _identify(repo, lines[middle:], failures)
 
 
 def find_absorbed(wholes: Mapping[str, bytes], patches: bytes) -> set[str]:

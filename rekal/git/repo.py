@@ -13,6 +13,8 @@ from rekal.errors import GitError, NoRepository
 from rekal.git.run import TIMEOUT, decode_bytes, join_lines, run_bytes, split_at_nul
 from rekal.model import Author, Change, FileChange
 
+_MOST_TIPS = 200  # branches that are walked one by one where all together cannot be
+
 ROOT_FILE = "rekal-root"
 """File in the common git directory that names the main work tree where git itself cannot tell."""
 
@@ -138,16 +140,24 @@ class Repo(msgspec.Struct, frozen=True):
 
     def changes(self, commits: Iterable[Commit]) -> dict[str, tuple[FileChange, ...]]:
         """Paths that commits changed, by commit, renames followed; a merge against its first parent."""
-        how = ("-r", "-z", "-M", "--name-status", "--root")
-        return _parse_changes(
-            self.run_raw("diff-tree", "--stdin", *how, stdin=with_first_parents(commits), timeout=60.0)
-        )
+        how, pairs = ("--stdin", "-r", "-z", "--name-status", "--root"), with_first_parents(commits)
+        try:
+            return _parse_changes(self.run_raw("diff-tree", *how, "-M", stdin=pairs, timeout=60.0))
+        except GitError:
+            # A rename is told by contents, which a partial clone may lack: then it is a deletion and an addition.
+            return _parse_changes(self.run_raw("diff-tree", *how, "--no-renames", stdin=pairs, timeout=60.0))
 
     def commits_since(self, since: datetime, limit: int = 5000) -> list[str]:
         """Commits reachable from any branch, committed after ``since``, oldest first."""
-        hidden = ("--exclude=refs/rekal/*", "--exclude=refs/rekal-remote/*")
-        out = self.ask("rev-list", *hidden, "--all", f"--since={int(since.timestamp())}", f"-n{limit}", timeout=60.0)
-        return list(reversed((out or "").split()))
+        hidden = ("--exclude=refs/rekal/*", "--exclude=refs/rekal-remote/*", "--exclude=refs/rekal-pushed/*")
+        how = (f"--since={int(since.timestamp())}", f"-n{limit}")
+        out = self.ask("rev-list", *hidden, "--all", *how, timeout=60.0)
+        if out is None:
+            # One branch whose history is damaged must not hide all others: each is walked on its own.
+            tips = (self.ask("for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes") or "").split()
+            walks = [self.ask("rev-list", *how, tip, "--", timeout=60.0) for tip in dict.fromkeys(tips[:_MOST_TIPS])]
+            out = "\n".join(filter(None, walks))
+        return list(reversed(list(dict.fromkeys(out.split()))[:limit]))
 
 
 def _read_commit(fields: Sequence[str]) -> Commit:

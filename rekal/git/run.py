@@ -11,7 +11,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 from rekal.errors import GitError
@@ -30,8 +32,50 @@ def absolute_entries(path: str) -> str:
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
 
 
+# Settings of the user, the machine or the repository that would change what git prints or make it run something: a
+# pager, a file system monitor, the hooks of ref changes, an external diff. A clone brings none of them, since git never
+# takes its configuration from a checkout; of what a checkout does bring, .gitattributes only chooses among drivers that
+# the configuration defines, and those are off by _NO_DRIVERS.
+_SETTINGS = (
+    "color.ui=false", "core.attributesFile=", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat",
+    "core.quotePath=false", "diff.algorithm=default", "diff.context=3", "diff.ignoreSubmodules=none",
+    "diff.indentHeuristic=true", "diff.interHunkContext=0", "diff.mnemonicPrefix=false", "diff.noprefix=false",
+    "diff.orderFile=/dev/null", "diff.relative=false", "diff.renames=true", "diff.submodule=short",
+    "diff.suppressBlankEmpty=false", "gc.auto=0", "i18n.commitEncoding=UTF-8", "i18n.logOutputEncoding=UTF-8",
+    "log.decorate=false", "log.follow=false", "log.mailmap=false", "log.showRoot=true", "log.showSignature=false",
+    "maintenance.auto=false",
+)  # fmt: skip
+_NEUTRAL = tuple(part for setting in _SETTINGS for part in ("-c", setting))
+_NO_DRIVERS = {
+    "blame": ("--no-textconv",), "diff": ("--no-ext-diff", "--no-textconv"),
+    "diff-tree": ("--no-ext-diff", "--no-textconv"), "log": ("--no-ext-diff", "--no-textconv"),
+}  # fmt: skip
+_ASKS_SETTINGS = {"config", "rev-parse", "var"}  # they answer with the settings, so they get the real ones
+_NETWORK = {"fetch", "ls-remote", "push", "remote"}
+# Git from 2.45 on takes the first for "do not fetch what a partial clone lacks"; older ones fail to, by the second.
+_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+
+_deadline: ContextVar[float | None] = ContextVar("_deadline", default=None)
+
+
+@contextlib.contextmanager
+def limit_time(seconds: float) -> Iterator[None]:
+    """Let no git process that is started inside run past ``seconds`` from now, whatever limit its caller gives."""
+    token = _deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def share_of_time(part: float, most: float) -> float:
+    """Return ``most`` seconds, or ``part`` of what is left of the limit around this, whichever is less."""
+    until = _deadline.get()
+    return most if until is None else min(most, max(0.05, part * (until - time.monotonic())))
+
+
 def clean_environment() -> dict[str, str]:
-    """The process's environment without what would point a child git elsewhere, and with every prompt off."""
+    """Return the process's environment without what would point a child git elsewhere, and with every prompt off."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in KEPT_OF_GIT}
     # REKAL_INTERNAL keeps our own hooks from answering to git commands that we run ourselves.
     env.update(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", REKAL_INTERNAL="1", LC_ALL="C", GCM_INTERACTIVE="never")
@@ -52,14 +96,16 @@ def run_bytes(
 
     ``timeout`` is in seconds. Raises :class:`GitError` when git is missing or did not answer in time.
     """
+    if (until := _deadline.get()) is not None:
+        timeout = max(0.05, min(timeout, until - time.monotonic()))
     try:
         process = subprocess.Popen(
-            ["git", *args],
+            ["git", *_neutral_arguments(args)],
             cwd=cwd,
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=clean_environment() | dict(env or {}),
+            env=clean_environment() | ({} if _command(args) in _NETWORK else _OFFLINE) | dict(env or {}),
             start_new_session=True,  # a group of its own, so that its helpers can be ended with it
         )
     except FileNotFoundError:
@@ -76,6 +122,21 @@ def run_bytes(
                 raise GitError(f"git {args[0]} did not answer within {timeout:.1f} s") from None
             raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _command(args: Sequence[str]) -> str:
+    at = 0
+    while at < len(args) - 1 and args[at] == "-c":
+        at += 2
+    return args[at]
+
+
+def _neutral_arguments(args: Sequence[str]) -> list[str]:
+    command = _command(args)
+    if command in _ASKS_SETTINGS:
+        return list(args)
+    at = list(args).index(command) + 1
+    return [*_NEUTRAL, *args[:at], *_NO_DRIVERS.get(command, ()), *args[at:]]
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rekal.errors import GitError
 from rekal.git import Repo, split_at_nul
-from rekal.git.objects import read_objects
+from rekal.git.objects import measure_objects, read_objects
 from rekal.index import schema
 from rekal.index.bm25 import find_occurrences, score_kind, term_weights
 from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
@@ -100,12 +100,15 @@ def list_prose(repo: Repo, tree: str) -> list[ProseFile]:
     if not tree:
         return []
     files = []
-    for line in split_at_nul(repo.run_raw("ls-tree", "-r", "-l", "-z", "--full-tree", tree, timeout=60.0)):
+    for line in split_at_nul(repo.run_raw("ls-tree", "-r", "-z", "--full-tree", tree, timeout=60.0)):
         head, _, path = line.partition("\t")
-        mode, _, blob, size = head.split()
-        if mode.startswith("100") and is_prose(path) and int(size) <= _LARGEST_FILE:
-            files.append(ProseFile(path.encode("utf-8", "replace").decode(), blob, int(size)))
-    return files
+        mode, _, blob = head.split()
+        if mode.startswith("100") and is_prose(path):
+            files.append((path.encode("utf-8", "replace").decode(), blob))
+    # Sizes are asked apart: `ls-tree -l` would fetch what a partial clone lacks, and such files are left out.
+    sizes = {blob: size for blob, (_, size) in measure_objects(repo, [blob for _, blob in files]).items()}
+    small = {blob: size for blob, size in sizes.items() if size <= _LARGEST_FILE}
+    return [ProseFile(path, blob, small[blob]) for path, blob in files if blob in small]
 
 
 def _remove(con: Connection, paths: Sequence[str] | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 
 import msgspec
 
@@ -20,6 +20,7 @@ UNCHECKED = "E"
 _NAME = re.compile(r"(.+)/([a-z0-9-]{1,250}/[0-9a-z]{10})")
 _AUTHOR = re.compile(r"author (.*) <([^<>\n]*)>")
 _SIGNATURE_SECONDS = 20.0
+_LISTING_SECONDS = 60.0
 
 
 class Ref(msgspec.Struct, frozen=True):
@@ -37,15 +38,21 @@ class Ref(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """The refs that may be read, and how many under our prefix may not: odd names, or more than the limit."""
+    """The refs that may be read, and how many may not: under a name that is none of ours, or past the limit."""
 
     refs: tuple[Ref, ...]
     odd: int = 0
+    beyond: int = 0
 
 
-def list_arrived_refs(repo: Repo, remotes: Collection[str], own_store: str) -> Seen:
-    """List refs that came from these remotes, this clone's own left out, in order of clone and remote."""
-    out = repo.run("for-each-ref", "--format=%(refname) %(objectname) %(objecttype)", TRACKING)
+def list_arrived_refs(repo: Repo, remotes: Collection[str], own_store: str, known: Container[str] = ()) -> Seen:
+    """List refs that came from these remotes, this clone's own left out, in order of clone and remote.
+
+    ``known`` are names that were read before: where there are more than :data:`MAX_REFS`, those come first, then the
+    newest, so that a flood of refs keeps nobody out who is here already.
+    """
+    form = "--format=%(refname) %(objectname) %(objecttype)"
+    out = repo.run("for-each-ref", "--sort=-creatordate", form, TRACKING, timeout=_LISTING_SECONDS)
     found: list[Ref] = []
     odd = 0
     for line in out.splitlines():
@@ -55,8 +62,10 @@ def list_arrived_refs(repo: Repo, remotes: Collection[str], own_store: str) -> S
             odd += 1
         elif match[1] in remotes and match[2].split("/")[1] != refs.clone_id(own_store):
             found.append(Ref(name, match[1], match[2], oid))
-    found.sort(key=lambda ref: (ref.clone, ref.remote))
-    return Seen(tuple(found[:MAX_REFS]), odd + len(found[MAX_REFS:]))
+    if len(found) > MAX_REFS:
+        found.sort(key=lambda ref: ref.name not in known)  # stable: the newest of the others are first
+    kept = sorted(found[:MAX_REFS], key=lambda ref: (ref.clone, ref.remote))
+    return Seen(tuple(kept), odd, len(found) - len(kept))
 
 
 class Owner(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import msgspec
 
 from rekal.config import Transport
 from rekal.errors import GitError, Refused
-from rekal.git import Repo
+from rekal.git import Repo, limit_time
 from rekal.model import Author
 from rekal.scrub import Scrubber
 from rekal.store.database import Connection
@@ -24,7 +24,7 @@ from rekal.store.locks import hold_lock
 from rekal.transport import leases, sent_log
 from rekal.transport.mainline import Mainline, find_mainline, judge_commits
 from rekal.transport.outgoing import Claim, Held, Outgoing, anchors_of, plan_outgoing, remember_verdicts
-from rekal.transport.refs import OwnRef, Published, own_ref, publish_segments, tip_of
+from rekal.transport.refs import OwnRef, Published, is_memory_ref, own_ref, publish_segments, tip_of
 from rekal.wire.segment import encode_segments
 
 HOOK_SECONDS = 2.0
@@ -234,6 +234,25 @@ def read_pushed_refs(lines: Sequence[str]) -> dict[str, str]:
     return out
 
 
+def check_pushed_refs(sender: Sender, remote: str, url: str, lines: Sequence[str]) -> None:
+    """Raise :class:`Refused` when a push of the user's takes memory to a remote that memory may not go to.
+
+    ``lines`` are those of a pre-push hook: local ref and commit, then the remote's.
+    """
+    rows = [line.split() for line in lines]
+    sent = [row for row in rows if len(row) == 4 and set(row[1]) != {"0"}]  # a deletion takes nothing there
+    ours = sorted({name for row in sent for name in (row[0], row[2]) if is_memory_ref(name)})
+    if not ours:
+        return
+    try:
+        find_destination(sender, remote, url)
+    except Refused as error:
+        more = f" and {len(ours) - 1} more" if len(ours) > 1 else ""
+        allow = f", or allow it with `rekal share {remote}`" if remote != url else ""
+        hint = f"push branches and tags by name (`git push {remote} 'refs/tags/*' main`){allow}"
+        raise Refused(f"this push would take memory ({ours[0]}{more}) along, and {error.message}", hint) from None
+
+
 def push_from_hook(sender: Sender, remote: str, url: str, lines: Sequence[str]) -> str:
     """The pre-push hook: send what may leave within :data:`HOOK_SECONDS`. Returns a line for stderr, or nothing.
 
@@ -241,7 +260,9 @@ def push_from_hook(sender: Sender, remote: str, url: str, lines: Sequence[str]) 
     """
     try:
         to = find_destination(sender, remote, url)
-        done = push_memory(sender, to, pushed=read_pushed_refs(lines), seconds=HOOK_SECONDS)
+        # One limit around all that git does: a limit inside that is longer would leave nothing to send with.
+        with limit_time(HOOK_SECONDS):
+            done = push_memory(sender, to, pushed=read_pushed_refs(lines), seconds=HOOK_SECONDS)
     except Refused as error:
         return str(error)
     except GitError as error:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 from msgspec.structs import replace
 
+from rekal import ids
 from rekal.errors import GitError, RekalError
 from rekal.git import Repo
 from rekal.git.objects import read_measured_objects
@@ -30,6 +31,8 @@ from rekal.transport.refs import LAYOUT
 from rekal.wire.segment import Record, SegmentReader, segment_name
 from rekal.wire.session_parts import SessionPart, part_weight
 
+MAX_RANGE = 1 << 18  # turns that one range may name
+MOST_NOTES = 5
 _WAIT = 60.0
 
 
@@ -61,18 +64,28 @@ def receive_refs(layout: Layout, repo: Repo, remotes: Collection[str], budget: B
     with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
         own, known = ledger.meta("store_id") or "", _read_tips(ledger)
     pending = erase.rewrite_wanted(layout.run)
-    seen = arrivals.list_arrived_refs(repo, remotes, own)
-    news = [ref for ref in seen.refs if known.get(ref.name) != ref.tip]
+    seen = arrivals.list_arrived_refs(repo, remotes, own, known)
+    changed = [ref for ref in seen.refs if known.get(ref.name) != ref.tip]
+    news = _drop_copies(repo, changed)
+    tips = {"/".join(name.split("/")[-2:]): tip for name, tip in known.items() if tip}  # by clone
     words = arrivals.check_signatures(repo, {ref.tip for ref in news})
     sink = Sink(layout, budget or Budget())
     reading: list[_Arrival] = []
-    notes = [f"{seen.odd} refs with names that are none of ours were left out"] if seen.odd else []
+    notes = [
+        f"{count} {reason}"
+        for count, reason in (
+            (seen.odd, "refs with names that are none of ours were left out"),
+            (seen.beyond, f"refs past the {arrivals.MAX_REFS} that are read were left out, the oldest of them"),
+            (len(changed) - len(news), "refs that copy another one were left out"),
+        )
+        if count
+    ]
     for ref in news:
         # One clone seen through two remotes: what the other remote brought need not be read again.
-        before = known.get(ref.name) or next((t for n, t in known.items() if n.endswith(f"/{ref.clone}") and t), None)
+        before = known.get(ref.name) or tips.get(ref.clone)
         try:
             reading.append(_read_ref(sink, repo, ref, before, words.get(ref.tip, "N")))
-            known[ref.name] = ref.tip
+            tips[ref.clone] = ref.tip
         except (GitError, _Refused) as error:
             notes.append(f"{ref.clone} ({ref.remote}): {error.message}")
     sink.flush()
@@ -82,7 +95,35 @@ def receive_refs(layout: Layout, repo: Repo, remotes: Collection[str], budget: B
         total = total.plus(arrival.imported)
         notes += arrival.notes()
     _clear(layout, erased=pending or bool(total.erased))
-    return Received(len(reading), total, tuple(notes))
+    return Received(len(reading), total, _shorten(notes))
+
+
+def _shorten(notes: list[str]) -> tuple[str, ...]:
+    """Leave so many notes as somebody reads, and count the others."""
+    if len(notes) <= MOST_NOTES:
+        return tuple(notes)
+    return (*notes[: MOST_NOTES - 1], f"{len(notes) - MOST_NOTES + 1} more refs of which something was left out")
+
+
+def _drop_copies(repo: Repo, refs: list[Ref]) -> list[Ref]:
+    """Leave out refs that name the same commit as another one and are not by its author.
+
+    Whoever may push can write thousands of names for one commit, which costs them nothing and each reader a lot.
+    """
+    by_tip: dict[str, list[Ref]] = {}
+    for ref in refs:
+        by_tip.setdefault(ref.tip, []).append(ref)
+    kept: list[Ref] = []
+    for tip, same in by_tip.items():
+        if len({ref.clone for ref in same}) > 1:
+            try:
+                text = tree.read_format(repo, tip)
+            except GitError:
+                text = None  # nothing of it can be read: one of them will say so
+            by_author = [ref for ref in same if (owner := arrivals.read_owner(ref, text)) and owner.email]
+            same = by_author or same[:1]
+        kept += same
+    return sorted(kept, key=lambda ref: (ref.clone, ref.remote))
 
 
 def _clear(layout: Layout, *, erased: bool) -> None:
@@ -166,10 +207,31 @@ class _Arrival:
         for data in self._segments(budget.bytes):
             for record in reader.read(data):
                 characters += _record_weight(record)
-                yield record
+                if (kept := self._trusted(record)) is not None:
+                    yield kept
             if reader.entries > budget.entries or reader.frames > budget.frames or characters > budget.characters:
                 self._left_out["segments past what one ref may cost"] += 1
                 return
+
+    def _trusted(self, record: Record) -> Record | None:
+        """Return a record without what only its writer could vouch for; None when nothing is left.
+
+        An id that does not follow from the record's own parts could be the one of somebody else's record, which it
+        would then keep out. A range of more turns than a session has would be counted through for ever.
+        """
+        if isinstance(record, Session):
+            derived = ids.session_id(record.agent, record.native_id, record.author_email)
+        elif isinstance(record, Checkpoint):
+            derived = ids.checkpoint_id(record.git_sha, record.author_email)
+            ranges = tuple(r for r in record.sessions if 0 <= r.last_seq - r.first_seq < MAX_RANGE)
+            self._left_out["ranges of more turns than a session has"] += len(record.sessions) - len(ranges)
+            record = replace(record, sessions=ranges)
+        else:
+            return record
+        if record.id == derived:
+            return record
+        self._left_out["records under an id that is not theirs"] += 1
+        return None
 
     def _segments(self, left: int) -> Iterator[bytes]:
         found = tree.find_readable(self._repo, self._listing.segments)

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from rekal.errors import GitError
-from rekal.git import Repo
+from rekal.git import Repo, share_of_time
 from rekal.model import Author
 from rekal.wire.segment import Segment
 
@@ -24,8 +24,10 @@ SUBJECT = f"rekal {LAYOUT}"
 FORMAT = "FORMAT"  # the file that said in layout 1 what subject and author of the commit say now
 CLONE_ID_LENGTH = 10
 _OTHER = re.compile(r"[^a-z0-9]+")
-# Signing may ask for a passphrase where nobody can type one.
-_SIGNING_SECONDS = 5.0
+# A branch of the user's may begin with rekal/, too; ours are named by a person and a clone.
+_HEAD = re.compile(r"refs/heads/rekal/[a-z0-9-]+/[0-9a-z]{10}")
+# Signing may ask for a passphrase where nobody can type one, and the commit must still be made and sent afterwards.
+_SIGNING_SECONDS, _SIGNING_SHARE = 5.0, 0.4
 
 
 class OwnRef(msgspec.Struct, frozen=True):
@@ -67,6 +69,11 @@ def tracking_prefix(remote: str) -> str:
 def fetch_refspec(remote: str, namespace: Namespace) -> str:
     """Return the fetch refspec that brings a remote's memory."""
     return f"+{ref_prefix(namespace)}*:{tracking_prefix(remote)}*"
+
+
+def is_memory_ref(name: str) -> bool:
+    """True if a ref of this name holds memory: this clone's, a teammate's, or a note of where a remote is."""
+    return name.startswith(("refs/rekal/", "refs/rekal-remote/", "refs/rekal-pushed/")) or bool(_HEAD.fullmatch(name))
 
 
 def own_ref(author: Author, store_id: str, namespace: Namespace) -> OwnRef:
@@ -113,7 +120,8 @@ def _write_commit(repo: Repo, author: Author, tree: str, parents: Sequence[str])
     note = ""
     if repo.ask("config", "--type=bool", "--get", "commit.gpgSign") == "true":
         try:
-            return repo.run(*arguments, "-S", timeout=_SIGNING_SECONDS, env=env).strip(), note
+            limit = share_of_time(_SIGNING_SHARE, _SIGNING_SECONDS)
+            return repo.run(*arguments, "-S", timeout=limit, env=env).strip(), note
         except GitError as error:
             note = f"not signed ({error.message})"
     return repo.run(*arguments, "--no-gpg-sign", env=env).strip(), note

@@ -27,15 +27,14 @@ class Sent(msgspec.Struct):
 
     def gaps(self, r: SessionRange) -> Iterator[tuple[int, int]]:
         """The stretches of a range that have not left, first and last turn of each."""
-        sent = self.turns.get(r.session_id, set())
-        start: int | None = None
-        for seq in range(r.first_seq, r.last_seq + 2):
-            missing = seq <= r.last_seq and seq not in sent
-            if missing and start is None:
-                start = seq
-            elif not missing and start is not None:
-                yield start, seq - 1
-                start = None
+        # By the turns that left and not by the numbers of the range: a teammate may claim one of two thousand million.
+        first = r.first_seq
+        for seq in sorted(seq for seq in self.turns.get(r.session_id, ()) if r.first_seq <= seq <= r.last_seq):
+            if first < seq:
+                yield first, seq - 1
+            first = seq + 1
+        if first <= r.last_seq:
+            yield first, r.last_seq
 
     def mark_range(self, session_id: str, first: int, last: int) -> Mark:
         """Note that turns are being sent; returns their mark."""

@@ -61,7 +61,7 @@ def list_segments(repo: Repo, tip: str, before: str | None) -> Listing:
     older = _old_segments(repo, list(old))
     strange = found.strange + older.strange + len(trees) - len(roots) + (len(commits) > MAX_COMMITS)
     cut = not _cut_short(repo).isdisjoint(commits)
-    return Listing(_read_format(repo, tip), older.found | found.found, strange, cut)
+    return Listing(read_format(repo, tip), older.found | found.found, strange, cut)
 
 
 def _list_commits(repo: Repo, tip: str, before: str | None) -> dict[str, str]:
@@ -81,7 +81,7 @@ def _cut_short(repo: Repo) -> set[str]:
         return set()
 
 
-def _read_format(repo: Repo, tip: str) -> str | None:
+def read_format(repo: Repo, tip: str) -> str | None:
     """Return subject and author of a commit as the text of a FORMAT file; in layout 1 that file."""
     blob = repo.ask("rev-parse", "--verify", "--quiet", f"{tip}:{FORMAT}")
     if blob:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -24,15 +25,28 @@ from rekal.transport.mainline import Why
     help="Take your word that this branch or commit was merged, for a squash that git cannot tell it by.",
 )
 @click.option("--hook", nargs=2, metavar="REMOTE URL", hidden=True)
+@click.option("--check", nargs=2, metavar="REMOTE URL", hidden=True)
 @json_option
-def command(remote: str | None, dry_run: bool, merged: str | None, hook: tuple[str, str] | None, as_json: bool) -> int:
+def command(
+    remote: str | None,
+    dry_run: bool,
+    merged: str | None,
+    hook: tuple[str, str] | None,
+    check: tuple[str, str] | None,
+    as_json: bool,
+) -> int:
     """Send merged work to the remote that memory may go to.
 
     The pre-push hook does this with every `git push`. Only commits that are part of the mainline leave, with the turns
     that led to them. REMOTE may be left out when sharing is on for just one.
     """
     app = find_app()
+    if check is not None:
+        send_memory.check_push(app, *check, sys.stdin.read().splitlines())
+        return FOUND
     if hook is not None:
+        # Told to end, the hook ends with the git processes it started: none may outlive the push.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         if sentence := send_memory.send_from_hook(app, *hook, sys.stdin.read().splitlines()):
             print_note(sentence)
         return FOUND
