@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rekal.errors import GitError, NoRepository
-from rekal.git.run import TIMEOUT, decode_bytes, join_lines, run_bytes, split_at_nul
+from rekal.git.run import TIMEOUT, decode_bytes, join_lines, name_command, run_bytes, split_at_nul
 from rekal.model import Author, Change, FileChange
 
 _MOST_TIPS = 200  # branches that are walked one by one where all together cannot be
@@ -66,8 +66,10 @@ class Repo(msgspec.Struct, frozen=True):
         """Like :meth:`run`, bytes out."""
         done = run_bytes(args, self.worktree, stdin=stdin, timeout=timeout, env=env)
         if done.returncode != 0:
-            said = decode_bytes(done.stderr).strip().splitlines()
-            raise GitError(f"git {args[0]} failed: {said[0] if said else f'exit {done.returncode}'}")
+            lines = decode_bytes(done.stderr).strip().splitlines()
+            # Warnings may stand before the line that says why.
+            reasons = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+            raise GitError(f"git {name_command(args)} failed: {reasons[0] if reasons else f'exit {done.returncode}'}")
         return done.stdout
 
     def ask(self, *args: str, timeout: float = TIMEOUT) -> str | None:

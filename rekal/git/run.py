@@ -105,7 +105,7 @@ def run_bytes(
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=clean_environment() | ({} if _command(args) in _NETWORK else _OFFLINE) | dict(env or {}),
+            env=clean_environment() | ({} if name_command(args) in _NETWORK else _OFFLINE) | dict(env or {}),
             start_new_session=True,  # a group of its own, so that its helpers can be ended with it
         )
     except FileNotFoundError:
@@ -119,12 +119,13 @@ def run_bytes(
         except BaseException as error:  # also Ctrl-C: no git process stays behind
             _kill(process)
             if isinstance(error, subprocess.TimeoutExpired):
-                raise GitError(f"git {args[0]} did not answer within {timeout:.1f} s") from None
+                raise GitError(f"git {name_command(args)} did not answer within {timeout:.1f} s") from None
             raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def _command(args: Sequence[str]) -> str:
+def name_command(args: Sequence[str]) -> str:
+    """Return git's command in ``args``, which may begin with ``-c SETTING``."""
     at = 0
     while at < len(args) - 1 and args[at] == "-c":
         at += 2
@@ -132,7 +133,7 @@ def _command(args: Sequence[str]) -> str:
 
 
 def _neutral_arguments(args: Sequence[str]) -> list[str]:
-    command = _command(args)
+    command = name_command(args)
     if command in _ASKS_SETTINGS:
         return list(args)
     at = list(args).index(command) + 1
