@@ -54,7 +54,7 @@ def ask_question(app: App, question: Question) -> Answer:
     """Answer a question from the store of ``app``. Raises UsageError for a time that is none, and StoreError."""
     known_at = read_moment(app, question.known_at, end=True)
     filters = Filters(
-        file=question.file,
+        file=None if question.file is None else app.path_in_repo(question.file),
         commit=question.commit,
         author=question.author,
         agent=question.agent,

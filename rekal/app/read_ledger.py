@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -13,7 +14,8 @@ from rekal.model import Checkpoint, CitedMemory, Rewrite, Session
 from rekal.store import queries, session_list, spool
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.memory_log import has_events
-from rekal.store.session_list import SessionFilter, SessionRow
+from rekal.store.rows import without_zone
+from rekal.store.session_list import SessionFilter, SessionRow, TextFilter
 
 _AROUND = 70  # characters shown on each side of a mention
 
@@ -130,30 +132,31 @@ def list_sessions(app: App, wanted: SessionFilter, limit: int) -> SessionList:
     return SessionList(shown, len(found) > len(shown))
 
 
-def find_text(app: App, text: str, role: str | None) -> Mentions:
-    """Find every turn that contains ``text`` literally, whatever its case, oldest first. UsageError without a text."""
+def find_text(app: App, text: str, wanted: TextFilter) -> Mentions:
+    """Find every turn that holds ``text``, oldest first: literally, whatever its case, or as a regular expression.
+
+    UsageError without a text, and for an expression that is none.
+    """
     if not text:
         raise UsageError("there is no text to look for", 'give one: rekal find "SKIP LOCKED"')
+    try:
+        expression = re.compile(text if wanted.regex else re.escape(text), re.IGNORECASE)
+    except re.error as error:
+        raise UsageError(f"{text} is no regular expression ({error})", "leave --regex out for a literal text") from None
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        rows = queries.turns_with_text(ledger.con, text, role)
-    turns = [
-        Mention(
-            row.session_id,
-            row.seq,
-            row.role,
-            row.occurred_at,
-            _cut_around(row.content, text),
-            row.content.lower().count(text.lower()),
-        )
-        for row in rows
-    ]
+        rows = session_list.turns_with_text(ledger.con, text, wanted)
+    turns = []
+    for row in rows:
+        found = [match for match in expression.finditer(row.content) if match[0]]
+        if found:
+            excerpt = _cut_around(row.content, found[0])
+            turns.append(Mention(row.session_id, row.seq, row.role, row.occurred_at, excerpt, len(found)))
     return Mentions(text, sum(t.count for t in turns), len({t.session_id for t in turns}), turns)
 
 
-def _cut_around(content: str, text: str) -> str:
+def _cut_around(content: str, found: re.Match[str]) -> str:
     """Return the first occurrence on one line, with the words beside it."""
-    at = content.lower().find(text.lower())
-    start, end = max(0, at - _AROUND), at + len(text) + _AROUND
+    start, end = max(0, found.start() - _AROUND), found.start() + min(len(found[0]), 200) + _AROUND
     lead, tail = "…" if start else "", "…" if end < len(content) else ""
     return lead + " ".join(content[start:end].split()) + tail
 
@@ -179,25 +182,58 @@ class DrawnCommit(msgspec.Struct, frozen=True):
     checkpoints: tuple[Checkpoint, ...]
 
 
-def read_log(
-    app: App, limit: int, *, path: str | None = None, author: str | None = None, rewritten: bool = False
-) -> CommitLog:
-    """Read at most ``limit`` commits that changed ``path`` or a path below it, by the person of that e-mail address.
+class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions on commits, all of which hold; one of ``paths`` is enough. ``span`` is a range as git writes it.
 
     Commits that were amended or rebased away are left out unless ``rewritten``.
     """
-    conditions, values = ["true"], []
-    if path:
-        conditions.append(
-            "id IN (SELECT checkpoint_id FROM files_touched WHERE path = ? OR starts_with(path, ?) OR old_path = ?)"
+
+    span: str | None = None
+    paths: tuple[str, ...] = ()
+    author: str | None = None
+    agent: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    rewritten: bool = False
+
+
+def read_log(app: App, limit: int, wanted: LogFilter) -> CommitLog:
+    """Read at most ``limit`` commits that ``wanted`` describes. UsageError for a range that is none."""
+    conditions: list[str] = ["true"]
+    values: list[object] = []
+
+    def add(condition: str, *given: object) -> None:
+        conditions.append(condition)
+        values.extend(given)
+
+    if wanted.span:
+        add("list_contains(?::VARCHAR[], git_sha)", _list_range(app, wanted.span))
+    if wanted.paths:
+        below = [path.rstrip("/") + "/" for path in wanted.paths]
+        touched = "list_contains(?::VARCHAR[], {0}) OR len([p for p in ?::VARCHAR[] if starts_with({0}, p)]) > 0"
+        where = f"{touched.format('path')} OR {touched.format('old_path')}"
+        paths = list(wanted.paths)
+        if "." not in paths:  # the top of the work tree is every commit
+            add(f"id IN (SELECT checkpoint_id FROM files_touched WHERE {where})", paths, below, paths, below)
+    if wanted.author:
+        add(
+            """(contains(lower(author_email), lower(?)) OR id IN (SELECT checkpoint_id FROM checkpoint_sessions l
+               JOIN sessions s ON s.id = l.session_id WHERE contains(lower(s.author_name), lower(?))))""",
+            wanted.author,
+            wanted.author,
         )
-        values += [path, path.rstrip("/") + "/", path]
-    if author:
-        conditions.append("author_email = ?")
-        values.append(author)
-    if not rewritten:
+    if wanted.agent:
+        add(
+            """id IN (SELECT checkpoint_id FROM checkpoint_sessions l JOIN sessions s ON s.id = l.session_id
+               WHERE s.agent = ?)""",
+            wanted.agent,
+        )
+    for condition, when in (("committed_at >= ?", wanted.since), ("committed_at <= ?", wanted.until)):
+        if when:
+            add(condition, without_zone(when))
+    if not wanted.rewritten:
         # A commit that was copied or squashed may still be there, on its own branch.
-        conditions.append("git_sha NOT IN (SELECT old_sha FROM rewrites WHERE how IN ('amend', 'rebase'))")
+        add("git_sha NOT IN (SELECT old_sha FROM rewrites WHERE how IN ('amend', 'rebase'))")
     with open_ledger(app.layout.data, read_only=True) as ledger:
         found = queries.read_checkpoints(ledger.con, " AND ".join(conditions), values, limit + 1)
         decided = _decided_at(ledger, found[:limit])
@@ -212,6 +248,13 @@ def _decided_at(ledger: Ledger, checkpoints: Sequence[Checkpoint]) -> list[Cited
     return cite_memories(ledger.con, commits={one.git_sha for one in checkpoints})
 
 
+def _list_range(app: App, span: str) -> list[str]:
+    listed = None if span.startswith("-") else app.repo.ask("rev-list", span, "--")
+    if listed is None:
+        raise UsageError(f"{span} is not a range here", "write it as git does: main..HEAD")
+    return listed.split()
+
+
 def read_rewrites(app: App, limit: int) -> CommitLog:
     """Read the commits that became others: by amend, rebase, squash or copy; the last one first."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
@@ -219,12 +262,13 @@ def read_rewrites(app: App, limit: int) -> CommitLog:
     return CommitLog([], len(found) > limit, found[:limit])
 
 
-def draw_graph(app: App, limit: int, path: str | None, author: str | None) -> list[DrawnCommit]:
+def draw_graph(app: App, limit: int, span: str | None, paths: Sequence[str], author: str | None) -> list[DrawnCommit]:
     """Return git's own graph of the current branch, line by line, with the sessions of its commits."""
     narrowed = [f"--author={author}"] if author else []
-    paths = ["--", path] if path else ["--"]
+    # From the top of the work tree, wherever one stands.
+    chosen = [*([span] if span else []), "--", *(f":/{path}" for path in paths)]
     # NUL stands in no subject: it marks the columns behind the lines that git draws.
-    drawn = app.repo.run("log", "--graph", f"-n{limit}", "--format=%x00%H%x00%h  %cs  %s", *narrowed, *paths)
+    drawn = app.repo.run("log", "--graph", f"-n{limit}", "--format=%x00%H%x00%h  %cs  %s", *narrowed, *chosen)
     rows = [[*row.split("\0", 2), "", ""][:3] for row in drawn.splitlines()]
     with open_ledger(app.layout.data, read_only=True) as ledger:
         found = queries.read_checkpoints(

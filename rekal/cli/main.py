@@ -60,6 +60,8 @@ class Verbs(click.Group):
             return False
         command = self.get_command(ctx, args[0])
         taken = [p.nargs for p in command.params if isinstance(p, click.Argument)] if command else []
+        if args[0] == "log":  # takes paths, which words of a question are not
+            return not any(".." in word or Path(word).exists() for word in args[1:])
         return -1 not in taken and len(args) - 1 > sum(taken)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

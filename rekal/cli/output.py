@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import click
 
+from rekal.errors import UsageError
 from rekal.plain_text import clean_line, clean_text, escape_hidden
 
 T = TypeVar("T")
@@ -62,7 +63,9 @@ def print_export(text: str) -> None:
 
 
 def confirm(question: str) -> bool:
-    """Ask a question on stderr; end of input counts as no."""
+    """Ask a question on stderr. UsageError where there is nobody to answer it."""
+    if not sys.stdin.isatty():
+        raise UsageError("this needs a yes, and there is no terminal to ask on", "give --yes")
     return click.confirm(clean_line(question), default=False, err=True)
 
 

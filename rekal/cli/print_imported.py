@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rekal.app.import_memory import ImportedMemory
-from rekal.cli.output import print_record
+from rekal.cli.output import count_of, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
 
 
@@ -20,4 +20,5 @@ def _lines(a: ImportedMemory) -> Iterator[str]:
         yield "nothing new"
         return
     gone = f"; {a.forgotten} things taken out that their owners forgot" if a.forgotten else ""
-    yield f"{a.sessions} sessions with {a.turns} turns and {a.checkpoints} commits from {a.refs} refs{gone}"
+    sessions = f"{count_of(a.sessions, 'session')} with {count_of(a.turns, 'turn')}"
+    yield f"{sessions} and {count_of(a.checkpoints, 'commit')} from {count_of(a.refs, 'ref')}{gone}"

@@ -18,6 +18,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "mcp": ("hosts.mcp", "Serve memory to agents over MCP, on standard input and output."),
     "import": ("hosts.import_", "Import the store of another memory program; what it is shows in its content."),
     "export": ("hosts.export", "Print memories for others to read."),
+    "completion": (
+        "program.completion",
+        "Print the script that completes verbs, options and values in a shell.",
+    ),
     "help": ("program.help", "Explain a verb, or list all of them."),
     "version": ("program.version", "Print the version."),
     "recall": ("recall", "Ask what past sessions know."),
@@ -91,6 +95,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "inject",
         "hook",
         "mcp",
+        "completion",
         "help",
         "version",
     ),

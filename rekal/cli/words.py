@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Sequence
 
 from rekal.errors import UsageError
@@ -61,6 +62,7 @@ _QUESTION_WORDS = frozenset(
         "you",
     ]
 )
+_COUNT = re.compile(r"-\d+")
 _SHORT = 5  # letters of a verb in which one edit makes another word, not two
 _TYPED = 2  # words after a mistyped verb: more of them are a question
 
@@ -77,6 +79,9 @@ def split_global_options(words: Sequence[str]) -> list[str]:
             moved.append(rest.pop(0))
         else:
             break
+    if rest[:1] in (["log"], ["find"], ["sessions"], ["show"]):
+        # As in `git log -5`.
+        rest = [word for given in rest for word in (["-n", given[1:]] if _COUNT.fullmatch(given) else [given])]
     return [*rest[:1], *moved, *rest[1:]] if rest else moved
 
 

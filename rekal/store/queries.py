@@ -125,27 +125,6 @@ def turns_recorded_after(con: Connection, when: datetime) -> list[tuple[str, int
     return [(str(session_id), int(seq)) for session_id, seq in rows]
 
 
-class FoundTurn(msgspec.Struct, frozen=True):
-    """One turn that holds a text that was looked for."""
-
-    session_id: str
-    seq: int
-    role: str
-    occurred_at: datetime | None
-    content: str
-
-
-def turns_with_text(con: Connection, text: str, role: str | None = None) -> list[FoundTurn]:
-    """Return the turns that contain ``text``, whatever its case, oldest first; of one ``role`` where it is given."""
-    rows = con.execute(
-        """SELECT session_id, seq, role, occurred_at, content FROM turns
-           WHERE contains(lower(content), lower($text)) AND ($role IS NULL OR role = $role)
-           ORDER BY occurred_at NULLS LAST, session_id, seq""",
-        {"text": text, "role": role},
-    ).fetchall()
-    return [FoundTurn(session, seq, who, with_zone(at), content) for session, seq, who, at, content in rows]
-
-
 def count_turns(con: Connection, session_id: str) -> int:
     """Return the number of turns of a session, which is the ``seq`` that the next one gets."""
     row = con.execute("SELECT coalesce(max(seq), -1) + 1 FROM turns WHERE session_id = ?", [session_id]).fetchone()

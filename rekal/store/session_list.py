@@ -89,3 +89,53 @@ def list_sessions(con: Connection, wanted: SessionFilter, limit: int) -> list[Se
         )
         for row in rows
     ]
+
+
+class TextFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions on turns, all of which hold. ``regex``: the text is a regular expression."""
+
+    role: str | None = None
+    sessions: SessionFilter = SessionFilter()
+    regex: bool = False
+
+
+class FoundTurn(msgspec.Struct, frozen=True):
+    """One turn that may hold a text that was looked for."""
+
+    session_id: str
+    seq: int
+    role: str
+    occurred_at: datetime | None
+    content: str
+
+
+_OF_TURNS = {"since": "occurred_at >= $since", "until": "occurred_at <= $until"}
+_OF_SESSIONS = ("agent", "author", "branch", "path")
+
+
+def turns_with_text(con: Connection, text: str, wanted: TextFilter) -> list[FoundTurn]:
+    """Return the turns that contain ``text``, whatever its case, oldest first; for ``regex`` all that may match it."""
+    values: dict[str, object] = {}
+    conditions = []
+    if not wanted.regex:
+        conditions.append("contains(lower(content), lower($text))")
+        values["text"] = text
+    if wanted.role:
+        conditions.append("role = $role")
+        values["role"] = wanted.role
+    for name, condition in _OF_TURNS.items():
+        when = getattr(wanted.sessions, name)
+        if when is not None:
+            conditions.append(condition)
+            values[name] = without_zone(when)
+    chosen = [name for name in _OF_SESSIONS if getattr(wanted.sessions, name) is not None]
+    if chosen:
+        of_sessions = " AND ".join(_CONDITIONS[name] for name in chosen)
+        conditions.append(f"session_id IN (SELECT id FROM sessions WHERE {of_sessions})")
+        values.update({name: getattr(wanted.sessions, name) for name in chosen})
+    rows = con.execute(
+        f"""SELECT session_id, seq, role, occurred_at, content FROM turns
+            WHERE {" AND ".join(conditions) or "true"} ORDER BY occurred_at NULLS LAST, session_id, seq""",
+        values,
+    ).fetchall()
+    return [FoundTurn(session, seq, role, with_zone(at), content) for session, seq, role, at, content in rows]

@@ -191,7 +191,7 @@ def test_a_damaged_ledger_is_moved_aside_and_captured_again(rekal: Rekal, damage
     assert aside.read_bytes() == broken
     assert turns(rekal) == 2
     asked = rekal("recall", QUESTION)
-    assert (asked.err, "empty_store" in asked.out) == ("", False)
+    assert (asked.err, "nothing is captured yet" in asked.out) == ("", False)
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.__name__)

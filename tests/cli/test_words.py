@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from rekal.app.read_ledger import parse_handle
+from rekal.cli.verb_table import HIDDEN, VERBS
 from rekal.cli.words import count_edits
 from rekal.errors import UsageError
 from tests.conftest import git
@@ -161,3 +165,93 @@ def test_a_store_that_cannot_be_written_is_shown(rekal: Rekal, monkeypatch: pyte
     name = rekal("sessions").out.split()[0]
     done = rekal("show", name)
     assert (done.code, "was not noted" in done.err) == (0, True)
+
+
+def test_log_narrows_as_git_does(rekal: Rekal) -> None:
+    session = ClaudeSession(rekal.home, rekal.root)
+    for name in ("one", "two", "three"):
+        session.human(f"write {name}")
+        session.writes(f"{name}.py", "x = 1\n")
+        (rekal.root / f"{name}.py").write_text("x = 1\n", encoding="utf-8")
+        git(rekal.root, "add", f"{name}.py")
+        git(rekal.root, "commit", "-qm", name)
+        assert rekal("checkpoint").code == 0
+
+    def subjects(*args: str, cwd: Path | None = None) -> list[str]:
+        return [one["subject"] for one in rekal("log", "--json", *args, cwd=cwd).json["checkpoints"]]
+
+    assert subjects() == ["three", "two", "one"]
+    assert subjects("-2") == ["three", "two"]
+    assert subjects("HEAD~2..HEAD") == ["three", "two"]
+    assert subjects("--", "one.py") == ["one"]
+    below = rekal.root / "deep"
+    below.mkdir()
+    assert subjects("../two.py", cwd=below) == ["two"]
+    assert subjects("--author", "PERSON@") == ["three", "two", "one"]
+    assert subjects("--agent", "claude", "--since", "1d") == ["three", "two", "one"]
+    assert subjects("--until", "2020-01-01") == []
+    assert [line.split()[1] for line in rekal("log", "--oneline").out.splitlines()] == ["three", "two", "one"]
+    assert rekal("log", "no-such..range").code == 2
+
+
+def test_find_is_bounded_and_narrowed(rekal: Rekal) -> None:
+    session = ClaudeSession(rekal.home, rekal.root)
+    for number in range(5):
+        session.human(f"the queue number {number} retries")
+    assert rekal("checkpoint").code == 0
+    done = rekal("find", "queue", "-2")
+    assert len(done.out.splitlines()) == 4
+    assert "3 more turns; --all prints them" in done.out
+    assert '5 mentions in 1 session: "queue"' in done.out
+    assert len(rekal("find", "queue", "--json", "-n", "1").json["turns"]) == 5
+    assert len(rekal("find", "-E", "number [34]", "--json").json["turns"]) == 2
+    assert rekal("find", "-E", "(").code == 2
+    assert rekal("find", "queue", "--until", "2020-01-01").code == 1
+    assert rekal("find", "queue", "--author", "nobody").code == 1
+
+
+def test_a_silence_says_what_to_do(rekal: Rekal) -> None:
+    assert "rekal checkpoint --since 90d" in rekal("recall", "why is the queue in Postgres").out
+    session = ClaudeSession(rekal.home, rekal.root)
+    session.human("why is the retry queue in Postgres")
+    session.says("Because the retry queue survives a restart there.")
+    assert rekal("checkpoint").code == 0
+    narrowed = rekal("recall", "--author", "nobody", "why is the retry queue in Postgres").out
+    assert "--author nobody" in narrowed
+    words = ("below_gate", "thin_question", "filtered_out", "empty_store", "anchor_mismatch", "common_word")
+    for question in ("how are ingress certificates rotated", "yes do it", "commit and push"):
+        out = rekal("recall", question).out
+        assert out.startswith("SILENCE ")
+        assert not any(word in out for word in words)
+
+
+def test_without_a_terminal_a_yes_is_asked_for_in_words(rekal: Rekal) -> None:
+    done = rekal("clean")
+    assert (done.code, "give --yes" in done.err) == (2, True)
+    assert rekal.layout.data.exists()
+
+
+def test_bash_completes_without_starting_rekal(rekal: Rekal) -> None:
+    script = rekal("completion", "bash").out
+    ask = 'COMP_WORDS=({words}); COMP_CWORD={at}; _rekal; printf "%s\\n" "${{COMPREPLY[@]}}"'
+
+    def complete(words: str, at: int) -> set[str]:
+        done = subprocess.run(
+            ["bash", "-c", script + ask.format(words=words, at=at)], capture_output=True, text=True, timeout=60,
+            cwd=rekal.root, env={"PATH": os.environ["PATH"]}, check=True,
+        )  # fmt: skip
+        return set(done.stdout.split())
+
+    assert complete("rekal st", 1) == {"status"}
+    assert "--since" in complete("rekal log --s", 2)
+    assert complete("rekal recall --agent cla", 3) == {"claude"}
+    assert complete("rekal recall --branch ma", 3) == {"main"}
+    assert complete("rekal config recall.strict", 2) == {"recall.strictness"}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_every_verb(rekal: Rekal, shell: str) -> None:
+    script = rekal("completion", shell).out
+    assert [name for name in VERBS if name not in HIDDEN and name not in script] == []
+    if found := shutil.which(shell):
+        subprocess.run([found, "-n"], input=script, text=True, timeout=60, check=True)

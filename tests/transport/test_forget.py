@@ -155,7 +155,7 @@ def test_a_dry_run_counts_and_changes_nothing(rekal: Rekal) -> None:
 def test_without_a_yes_nothing_happens(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     saved(rekal, "plan", f"Note that {SECRET}.")
-    assert rekal("forget", "--text", SECRET).code == 5
+    assert rekal("forget", "--text", SECRET).code == 2
     assert where(rekal, SECRET)
 
 

@@ -61,7 +61,7 @@ def test_receive_imports_what_a_plain_fetch_brought(rekal: Rekal, mara: Clone, s
     assert rekal("receive").code == 1
     git(rekal.root, "fetch", "-q")
     ran = rekal("receive")
-    assert (ran.code, ran.out) == (0, "1 sessions with 2 turns and 1 commits from 1 refs\n")
+    assert (ran.code, ran.out) == (0, "1 session with 2 turns and 1 commit from 1 ref\n")
     assert shown(rekal) == [mara.origin]
 
 

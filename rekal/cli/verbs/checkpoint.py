@@ -11,7 +11,7 @@ import click
 from rekal.app import capture_now
 from rekal.app.capture_now import CaptureResult
 from rekal.app.context import find_app
-from rekal.cli.output import json_option, print_record
+from rekal.cli.output import count_of, json_option, print_record
 
 
 @click.command("checkpoint")
@@ -41,4 +41,5 @@ def command(everything: bool, since: str | None, as_json: bool) -> None:
 
 
 def _lines(answer: CaptureResult) -> Iterator[str]:
-    yield f"{answer.sessions} sessions with {answer.turns} new turns, {answer.checkpoints} commits linked"
+    sessions = f"{count_of(answer.sessions, 'session')} with {count_of(answer.turns, 'new turn')}"
+    yield f"{sessions}, {count_of(answer.checkpoints, 'commit')} linked"

@@ -24,7 +24,6 @@ def command(yes: bool, with_refs: bool, as_json: bool) -> int:
     """
     app = find_app(check=False)  # whatever the work tree brings, what we put into the git directory can be taken out
     question = f"Remove {app.layout.directory} with everything captured, the hooks and the agents' lines?"
-    # Without a terminal there is nobody to ask: end of input counts as no.
     if not yes and not confirm(question):
         print_note("nothing was removed")
         return REFUSED

@@ -53,7 +53,7 @@ def command(
     app.require_store()
     answer = send_memory.send_memory(app, remote, merged, dry_run=dry_run)
     print_record(answer, as_json, _lines, answer.notes)
-    return FOUND if answer.checkpoints or answer.sent else NOTHING_FOUND
+    return FOUND if dry_run or answer.checkpoints or answer.sent else NOTHING_FOUND
 
 
 def _lines(answer: SentMemory) -> Iterator[str]:

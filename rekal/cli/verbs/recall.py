@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -13,6 +13,7 @@ from rekal.app.ask_question import Question
 from rekal.app.context import find_app
 from rekal.app.desk import is_for_agent
 from rekal.cli.output import (
+    count_of,
     fence_lines,
     format_day,
     format_name,
@@ -22,6 +23,7 @@ from rekal.cli.output import (
     print_record,
     short_id,
 )
+from rekal.cli.silences import describe_silence
 from rekal.daemon.spawn import wake_daemon, wake_worker
 from rekal.errors import FOUND, UsageError
 from rekal.plain_text import clean_text
@@ -69,7 +71,7 @@ def command(
         ask_question.note_shown(app, answer)
     except OSError as error:  # a store that cannot be written is recalled from, too
         print_note(f"this recall was not noted ({error.strerror})")
-    lines = answer_lines(answer, chosen["explain"])
+    lines = answer_lines(answer, chosen["explain"], {name: chosen[name] for name in _FILTERS})
     if answer.exit_code == FOUND and is_for_agent(app):
         lines = chain([next(lines)], fence_lines(lines, "words of past sessions"))
     print_record(answer, as_json, lambda shown: lines)
@@ -78,17 +80,17 @@ def command(
     return answer.exit_code
 
 
-def answer_lines(answer: Answer, explain: bool) -> Iterator[str]:
-    """Yield an answer as lines of text, with ``explain`` all that led to it."""
+def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | None = None) -> Iterator[str]:
+    """Yield an answer as lines of text, with ``explain`` all that led to it. ``filters`` narrowed it, by option."""
     notes = "".join(f"  {note}" for note in answer.notes)
     if answer.verdict == "SILENCE":
-        yield f"SILENCE {answer.reason}{notes}"
+        yield f"SILENCE {describe_silence(answer, filters or {})}{notes}"
         if answer.uncovered:
             yield f"never seen here: {', '.join(answer.uncovered)}"
         if answer.perhaps:
             yield _perhaps_line(answer.perhaps)
     elif answer.verdict == "KNOWLEDGE":
-        yield f"KNOWLEDGE {len(answer.knowledge)} passages{notes}"
+        yield f"KNOWLEDGE {count_of(len(answer.knowledge), 'passage')}{notes}"
     elif answer.listed:
         yield f"INJECT {len(answer.sessions)} of the {answer.listed} sessions that the question names{notes}"
     else:
