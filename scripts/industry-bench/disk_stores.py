@@ -25,7 +25,7 @@ def new_repository(folder: Path) -> Layout:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return Layout(folder / ".rekal")
+    return Layout(folder / ".rekal", folder / ".git/rekal")
 
 
 class Sets:
