@@ -12,6 +12,7 @@ little-endian. A record that a crash left incomplete is cut off by the next writ
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import struct
@@ -146,6 +147,9 @@ def embed_missing(
     Stops when ``more`` says so; calling it again goes on. Raises :class:`StoreBusy` when another process is at it, and
     EngineError.
     """
+    # Not its parents: a worker that outlives `rekal clean` must not bring the store back.
+    with contextlib.suppress(FileNotFoundError):
+        directory.mkdir(exist_ok=True)
     with hold_lock(directory / "filling.lock", wait=0, purpose="embedding"):
         while True:
             before = _identity(index_path)
@@ -205,7 +209,7 @@ def find_or_embed(directory: Path, embedder: Embedder, texts: Sequence[str], mos
     lacking = [int(at) for at in np.unique(keys, return_index=True)[1] if keys[at] not in have][:most]
     if lacking:
         made = embedder.embed_documents([texts[at] for at in lacking])
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(exist_ok=True)
         with hold_lock(directory / "lock", wait=10.0, purpose="storing vectors"):
             append_vectors(directory, embedder.model_id, keys[lacking], made)
         held = open_vectors(directory, embedder.model_id)

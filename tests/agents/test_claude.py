@@ -59,6 +59,28 @@ def test_what_the_client_made_up_is_dropped(tmp_path: Path) -> None:
     assert said(parsed(log, tmp_path)) == [("human", "go")]
 
 
+def test_only_what_a_person_said_is_a_persons(tmp_path: Path) -> None:
+    log = Log()
+    log.human("typed", origin={"kind": "human"}, promptSource="typed")
+    log.human("of a hook", origin={"kind": "hook"})
+    log.human("of something new", origin={"kind": "daydream"})
+    log.human("asked by something new", promptSource="oracle")
+    log.human(
+        '<channel source="plugin:chat" user="ann">from a channel</channel>', isMeta=True, origin={"kind": "channel"}
+    )
+    log.human("5 total, listing of a tool", toolUseResult={"stdout": "total 0", "stderr": ""})
+    found = parsed(log, tmp_path)
+    assert said(found) == [("human", "typed"), ("human", "from a channel")]
+
+
+def test_a_source_of_prompts_that_is_not_known_is_counted(tmp_path: Path) -> None:
+    log = Log()
+    log.human("go")
+    log.human("of something new", origin={"kind": "daydream"})
+    log.human("of a hook", origin={"kind": "hook"})
+    assert dict(log.parse(tmp_path).drift) == {"origin daydream": 1}
+
+
 def test_compaction_and_an_accepted_plan(tmp_path: Path) -> None:
     log = Log()
     log.human("Implement the following plan:\n\n# Cache", planContent="# Cache")

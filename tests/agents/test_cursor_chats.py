@@ -140,3 +140,14 @@ def test_mutated_rows_raise_source_error_at_worst(
             assert str(ide.path) in str(error)
         else:
             assert all(turn.content.strip() for turn in transcript.turns)
+
+
+def test_chats_of_editors_and_of_a_named_folder_are_found(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    first = chat(home, "/w/app", "c1", CHAT)
+    for place in (home / ".cursor/acp-sessions/c2", tmp_path / "data/chats" / first.parents[1].name / "c3"):
+        place.mkdir(parents=True)
+        (place / "store.db").write_bytes(first.read_bytes())
+    found = [source.path.parent.name for source in sources(home, CURSOR_DATA_DIR=str(tmp_path / "data"))]
+    assert sorted(found) == ["c1", "c2", "c3"]
+    assert sorted(source.path.parent.name for source in sources(home)) == ["c1", "c2"]

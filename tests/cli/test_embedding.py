@@ -119,6 +119,7 @@ def test_a_damaged_file_of_vectors_is_named(rekal: Rekal, embedder: FakeEmbedder
 
 def test_a_second_embedder_gives_way(rekal: Rekal, embedder: FakeEmbedder) -> None:
     talk(rekal, "one", "the retry queue must live in postgres")
+    rekal.layout.vectors.mkdir(exist_ok=True)
     with hold_lock(rekal.layout.vectors / "filling.lock", wait=0, purpose="embedding"):
         assert rekal("_worker").code == 0
         assert rekal("embed").code == StoreBusy.exit_code

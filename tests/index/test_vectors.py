@@ -260,6 +260,7 @@ def test_a_foreign_file_is_named(store: Store) -> None:
 
 
 def test_two_never_fill_at_once(store: Store) -> None:
+    (store.index.parent / "vectors").mkdir(exist_ok=True)
     with hold_lock(store.index.parent / "vectors" / "filling.lock", wait=0, purpose="test"), pytest.raises(StoreBusy):
         filled(store)
 

@@ -36,6 +36,12 @@ _SIDE = frozenset({
     "model_refusal_fallback", "worktree-state", "relocated", "summary", "ai-title", "custom-title",
 })  # fmt: skip
 
+# Only what is listed as a person's is a person's. Machines' are listed so that they are not taken for news of a format.
+_PERSONS = frozenset({"human", "channel"})
+_MACHINES = frozenset({"task-notification", "hook", "automation", "system", "agent", "tool"})
+_TYPED = frozenset({"typed", "queued", "sdk", "suggestion_accepted"})
+_MADE_UP = frozenset({"system"})
+
 
 class _Entry(msgspec.Struct, frozen=True):
     """One record with what everything said in it shares."""
@@ -189,7 +195,10 @@ class Conversation:
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         for block in results:
             entry.thread.answer(block, record.get("toolUseResult") if len(results) == 1 else None)
-        if results or record.get("isMeta") is True or record.get("sourceToolUseID") or _by_machine(record):
+        # The result of a tool may come without its block, as bare text beside the result.
+        if results or record.get("toolUseResult") is not None or record.get("sourceToolUseID"):
+            return
+        if not self._is_by_person(record) or (record.get("isMeta") is True and _origin_of(record) != "channel"):
             return
         whole = without_injected("\n".join(text_blocks(content))).strip()
         if record.get("isCompactSummary") is True or whole.startswith(SUMMARY_OPENING):
@@ -202,6 +211,18 @@ class Conversation:
             self._say(entry, "human", text)
             entry.thread.last_human = self.taken
 
+    def _is_by_person(self, record: Record) -> bool:
+        """True where the record names a source that is a person, or none; one that is not known here is counted."""
+        for field, value, persons, machines in (
+            ("origin", _origin_of(record), _PERSONS, _MACHINES),
+            ("promptSource", record.get("promptSource"), _TYPED, _MADE_UP),
+        ):
+            if value is not None and value not in persons:
+                if value not in machines:
+                    self.drift[f"{field} {clean_text(str(value))[:50]}"] += 1
+                return False
+        return True
+
     def _was_queued(self, text: str) -> bool:
         """True if this prompt was already heard as steering, when it was typed into the queue."""
         if self._queued[text] <= 0:
@@ -211,7 +232,7 @@ class Conversation:
 
     def _attachment(self, entry: _Entry, attachment: Record) -> None:
         prompted = attachment.get("commandMode") in (None, "prompt") and attachment.get("isMeta") is not True
-        if attachment.get("type") == "queued_command" and prompted and not _by_machine(attachment):
+        if attachment.get("type") == "queued_command" and prompted and self._is_by_person(attachment):
             self._steer(entry, attachment.get("prompt"), queue=False)
 
     def _steer(self, entry: _Entry, content: Any, *, queue: bool) -> None:
@@ -229,7 +250,6 @@ class Conversation:
             entry.thread.turns.append(Spoken("steering", [text], native_id, False, entry.at))
 
 
-def _by_machine(record: Record) -> bool:
+def _origin_of(record: Record) -> object:
     origin = record.get("origin")
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    return kind == "task-notification" or record.get("promptSource") == "system"
+    return origin.get("kind") if isinstance(origin, dict) else None

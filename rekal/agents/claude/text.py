@@ -10,15 +10,19 @@ from rekal.agents.formats.lazy_regex import lazy_pattern
 
 _INJECTED = lazy_pattern(r"(?ms)^[ \t]*<rekal-memory\b.*?</rekal-memory>[ \t]*(?:\n|\Z)")
 _REMINDER = lazy_pattern(r"(?s)<system-reminder>.*?(?:</system-reminder>\s*|\Z)")
-_SPOKEN_TAGS = ("command-args", "bash-input")
+_SPOKEN_TAGS = ("command-args", "bash-input", "channel")  # a channel brings what a person wrote elsewhere
 _MACHINE_TAGS = (
     "local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr",
     "command-name", "command-message", "command-contents", "task-notification", "agent-notification",
-    "teammate-message", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook",
+    "teammate-message", "cross-session-message", "ide_opened_file", "ide_selection", "ide_diagnostics",
+    "user-prompt-submit-hook",
 )  # fmt: skip
 _WRAPPER = lazy_pattern(
     rf"(?s)\s*<(?P<tag>{'|'.join(_SPOKEN_TAGS + _MACHINE_TAGS)})\b[^>]*>(?P<body>.*?)(?:</(?P=tag)>|\Z)"
 )
+# A message that is wholly inside one element whose name has a hyphen: clients wrap like that what no person typed, and
+# each version brings new names. Elements of HTML have none.
+_WRAPPED_WHOLE = lazy_pattern(r"(?s)\s*<([a-z][a-z0-9]*(?:-[a-z0-9]+)+)\b[^>]*>.*</\1>\s*\Z")
 _INTERRUPTED = lazy_pattern(r"\s*\[Request interrupted by user[^\]\n]*\]")
 _BARE_COMMAND = lazy_pattern(r"/[\w:.-]+\Z")
 _MACHINE_OPENINGS = (
@@ -74,7 +78,7 @@ def strip_machine_text(text: str) -> str:
     if text.startswith(_MACHINE_OPENINGS) or text == "Warmup":
         return ""
     text = _unwrapped(text)
-    return "" if _BARE_COMMAND.match(text) else text
+    return "" if _BARE_COMMAND.match(text) or _WRAPPED_WHOLE.match(text) else text
 
 
 def spoken_content(content: Any) -> str:

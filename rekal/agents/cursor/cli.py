@@ -1,4 +1,4 @@
-"""Chats of Cursor's command line: ``chats/<md5 of the directory>/<id>/store.db``.
+"""Chats of Cursor's command line: ``chats/<md5 of the directory>/<id>/store.db`` and ``acp-sessions/<id>/store.db``.
 
 ``meta`` holds one hex-encoded JSON object that names the root blob; the root is a protobuf message whose field 1
 lists the digests of the messages in order and whose field 9 is the workspace. Messages are JSON. The metadata can hold

@@ -34,6 +34,12 @@ def command_line_folder(where: Where) -> Path:
     return Path(named) if named else where.home / ".cursor"
 
 
+def data_folders(where: Where) -> list[Path]:
+    """Folders in which the command line keeps chats: its own, and the one that CURSOR_DATA_DIR names."""
+    named = where.env.get("CURSOR_DATA_DIR")
+    return list(dict.fromkeys([command_line_folder(where), *([Path(named)] if named else [])]))
+
+
 def user_folders(where: Where) -> list[Path]:
     """The IDE's ``User`` folders that exist."""
     home = where.home
@@ -116,8 +122,9 @@ def transcript_files(where: Where) -> Iterator[Path]:
 
 
 def chat_databases(where: Where) -> list[Path]:
-    """All chats of the command line; which are the repository's, their contents say."""
-    return sorted((command_line_folder(where) / "chats").glob("*/*/store.db"))
+    """All chats of the command line, editors' over ACP among them; which are the repository's, their contents say."""
+    layouts = ("chats/*/*/store.db", "acp-sessions/*/store.db")
+    return sorted(path for folder in data_folders(where) for layout in layouts for path in folder.glob(layout))
 
 
 def chat_directory(path: Path, roots: Iterable[Path]) -> str | None:

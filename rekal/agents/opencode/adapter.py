@@ -61,7 +61,8 @@ class OpenCode:
     def sniff(self, head: bytes) -> bool:
         """True if this is a database of OpenCode, an exported session, or the description of a session."""
         if head.startswith(_MAGIC):
-            return all(name in head for name in (b"message_id", b"session_id", b"time_created"))
+            earlier = all(name in head for name in (b"message_id", b"session_id", b"time_created"))
+            return earlier or (b"session_v2" in head and b"session_message" in head)
         opening = b"".join(head[:8192].split())
         if not opening.startswith(b"{"):
             return False

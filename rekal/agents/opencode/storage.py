@@ -21,9 +21,10 @@ from rekal.agents.formats.json_fields import (
 )
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.sqlite import Database, Value, open_copy
+from rekal.agents.opencode import storage_v2
 from rekal.errors import SourceBusy, SourceError
 
-TABLES = ("session", "message", "part", "project")
+TABLES = ("session", "message", "part", "project", storage_v2.SESSIONS, storage_v2.MESSAGES)
 _MAX_DEPTH = 32
 _LAST = (1 << 63) - 1
 
@@ -72,49 +73,57 @@ class ListedSession(msgspec.Struct, frozen=True):
 def list_database(path: Path) -> Iterator[ListedSession]:
     """Yield the sessions of a database without their revisions."""
     with open_copy(path, TABLES) as database:
-        if not database.columns("session"):
-            return
-        for row in database.rows(f"{_session_query(database)} ORDER BY s.time_created, s.id"):
-            session = _session(row)
-            yield ListedSession(session.id, session.directory, session.parent)
+        for table in _session_tables(database):
+            for row in database.rows(f"{_session_query(database, table)} ORDER BY s.time_created, s.id"):
+                session = _session(row)
+                yield ListedSession(session.id, session.directory, session.parent)
 
 
 def session_revision(path: Path, session_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Rows and last update in nanoseconds of each session; the indexes on the session id keep this cheap."""
     latest = "SELECT count(*), max(time_updated) FROM {} WHERE session_id = ?"
+    own = "SELECT 0, time_updated FROM {} WHERE id = ?"
     found = {}
     with open_copy(path, TABLES) as database:
+        sql = [latest.format(name) for name in ("message", "part", storage_v2.MESSAGES) if database.columns(name)]
+        sql += [own.format(name) for name in _session_tables(database)]
         for session_id in session_ids:
             rows = updated = 0
-            for sql in (latest.format("message"), latest.format("part")):
-                count, moment = database.first(sql, (session_id,)) or (0, None)
+            for one in sql:
+                count, moment = database.first(one, (session_id,)) or (0, None)
                 rows, updated = rows + _whole(count), max(updated, _whole(moment))
-            own = database.first("SELECT time_updated FROM session WHERE id = ?", (session_id,)) or (None,)
-            found[session_id] = rows, min(max(updated, _whole(own[0])) * 1_000_000, _LAST)
+            found[session_id] = rows, min(updated * 1_000_000, _LAST)
     return found
 
 
 def read_database(path: Path, session_id: str | None) -> list[StoredSession]:
     """Read one session of a database, or all of them. Raises SourceError when the one is not there."""
     with open_copy(path, TABLES) as database:
-        if session_id is None and not database.columns("session"):
-            return []
-        query = _session_query(database)
         where, values = (" WHERE s.id = ?", (session_id,)) if session_id is not None else ("", ())
-        sessions = [_session(row) for row in database.rows(f"{query}{where} ORDER BY s.time_created, s.id", values)]
-        if session_id is not None and not sessions:
+        found = []
+        for table in _session_tables(database):
+            query = f"{_session_query(database, table)}{where} ORDER BY s.time_created, s.id"
+            complete = _with_rows if table == storage_v2.SESSIONS else _with_messages
+            found += [complete(database, _session(row)) for row in database.rows(query, values)]
+        if session_id is not None and not found:
             raise SourceBusy(f"{path} no longer holds session {session_id}")
-        return [_with_messages(database, session) for session in sessions]
+        return found
 
 
-def _session_query(database: Database) -> str:
+def _session_tables(database: Database) -> list[str]:
+    """Tables that describe sessions: an upgraded database has those of both versions."""
+    newer = [storage_v2.SESSIONS] if storage_v2.has_tables(database) else []
+    return [*(["session"] if database.columns("session") else []), *newer]
+
+
+def _session_query(database: Database, table: str) -> str:
     """SELECT of the seven fields of ``_session``; old databases lack some columns."""
-    have = database.columns("session")
+    have = database.columns(table)
     fields = ["id", "parent_id", "directory", "title", "time_created", "revert"]
     chosen = [f"s.{name}" if name in have else "NULL" for name in fields]
     if "worktree" in database.columns("project") and "project_id" in have:
-        return f"SELECT {', '.join(chosen)}, p.worktree FROM session s LEFT JOIN project p ON p.id = s.project_id"
-    return f"SELECT {', '.join(chosen)}, NULL FROM session s"
+        return f"SELECT {', '.join(chosen)}, p.worktree FROM {table} s LEFT JOIN project p ON p.id = s.project_id"
+    return f"SELECT {', '.join(chosen)}, NULL FROM {table} s"
 
 
 def _session(row: tuple[Value, ...]) -> StoredSession:
@@ -160,15 +169,27 @@ def _with_messages(database: Database, session: StoredSession) -> StoredSession:
     return msgspec.structs.replace(session, messages=tuple(messages), damaged=damaged, depth=depth)
 
 
+def _with_rows(database: Database, session: StoredSession) -> StoredSession:
+    """A session of version 2 with its messages."""
+    messages, damaged = [], 0
+    for row in storage_v2.read_rows(database, session.id):
+        if isinstance(row, int):
+            damaged += row
+        else:
+            messages.append(Message(*row))
+    depth = _ancestors(database, session.parent, storage_v2.SESSIONS)
+    return msgspec.structs.replace(session, messages=tuple(messages), damaged=damaged, depth=depth)
+
+
 def _bytes(data: Value) -> int:
     return max(1, len(data)) if isinstance(data, str | bytes) else 1
 
 
-def _ancestors(database: Database, parent: str | None) -> int:
+def _ancestors(database: Database, parent: str | None, table: str = "session") -> int:
     depth = 0
     while parent is not None and depth < _MAX_DEPTH:
         depth += 1
-        row = database.first("SELECT parent_id FROM session WHERE id = ?", (parent,))
+        row = database.first(f"SELECT parent_id FROM {table} WHERE id = ?", (parent,))
         parent = _string(row[0]) if row else None
     return depth
 
