@@ -72,12 +72,12 @@ def ask_question(app: App, question: Question) -> Answer:
     notes: list[str] = []
     with open_resources() as kept:
         try:
-            answer = _recall(app, kept, question.text, filters, options, notes)
+            answer = _recall_once(app, kept, question.text, filters, options, notes)
         except StoreDamaged:
             # The index holds nothing of its own: building it again loses nothing.
             notes[:] = ["the index was damaged and has been built again"]
             _rebuild_index(app, notes, full=True)
-            answer = _recall(app, kept, question.text, filters, options, notes)
+            answer = _recall_once(app, kept, question.text, filters, options, notes)
     return msgspec.structs.replace(answer, notes=[*notes, *answer.notes])
 
 
@@ -89,7 +89,7 @@ def _list_later(app: App, known_at: datetime | None) -> tuple[tuple[str, int], .
         return tuple(turns_recorded_after(ledger.con, known_at))
 
 
-def _recall(app: App, kept: Kept, question: str, filters: Filters, options: Options, notes: list[str]) -> Answer:
+def _recall_once(app: App, kept: Kept, question: str, filters: Filters, options: Options, notes: list[str]) -> Answer:
     reader = _open_reader(app, kept, notes)
     ledger = _read_ledger_state(app, kept)
     lacking = ledger.position - reader.position if ledger else 0

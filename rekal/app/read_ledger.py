@@ -76,7 +76,7 @@ def show_sessions(app: App, name: str, offset: int, limit: int) -> list[ShownSes
     """
     with open_ledger(app.layout.data, read_only=True) as ledger:
         return [
-            _read_session(ledger, one, first + offset, min(limit, count - offset) if count else limit)
+            _open_session(ledger, one, first + offset, min(limit, count - offset) if count else limit)
             for one, first, count in _find_sessions(app, ledger, name)
         ]
 
@@ -106,7 +106,7 @@ def _find_sessions(app: App, ledger: Ledger, name: str) -> list[tuple[str, int, 
     return [(session_id, max(0, first), last - max(0, first) + 1) for session_id, (first, last) in ranges.items()]
 
 
-def _read_session(ledger: Ledger, session_id: str, offset: int, limit: int) -> ShownSession:
+def _open_session(ledger: Ledger, session_id: str, offset: int, limit: int) -> ShownSession:
     session = queries.read_session(ledger.con, session_id, offset, offset + limit - 1)
     if session is None:
         raise UsageError(f"session {session_id[:10]} is not in the store", "run `rekal sync` or look at `rekal log`")
@@ -199,6 +199,7 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_log(app: App, limit: int, wanted: LogFilter) -> CommitLog:
     """Read at most ``limit`` commits that ``wanted`` describes. UsageError for a range that is none."""
+    # Long because each condition is an option and its SQL, side by side.
     conditions: list[str] = ["true"]
     values: list[object] = []
 

@@ -55,7 +55,7 @@ def send_memory(app: App, remote: str | None, merged: str | None, *, dry_run: bo
     """
     sender = sender_of(app)
     to = pushing.find_destination(sender, remote or _only_remote(app))
-    said = [_find_commit(app, merged)] if merged else []
+    said = [_resolve_merged(app, merged)] if merged else []
     if dry_run:
         return _preview(to.name, pushing.preview_push(sender, to, said))
     done = pushing.push_memory(sender, to, said=said)
@@ -80,7 +80,7 @@ def _only_remote(app: App) -> str:
     return remotes[0] if remotes else "origin"
 
 
-def _find_commit(app: App, name: str) -> str:
+def _resolve_merged(app: App, name: str) -> str:
     sha = app.repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if sha is None:
         raise UsageError(f"{name} is no branch or commit here", "`git branch` lists branches")

@@ -58,7 +58,7 @@ def _steers_git(wanted: Mapping[str, str]) -> bool:
     return any(wanted.get(name) != os.environ.get(name) for name in _SETTINGS_OF_GIT)
 
 
-def _is_own(name: str) -> bool:
+def _is_own_variable(name: str) -> bool:
     return name in ("PATH", "LD_PRELOAD", "LD_LIBRARY_PATH") or name.startswith(("GIT_", "PYTHON", "DYLD_"))
 
 
@@ -68,8 +68,8 @@ def _as_if(request: RecallRequest) -> Iterator[None]:
     before = dict(os.environ)
     os.chdir(request.cwd)
     try:
-        own = {name: value for name, value in before.items() if _is_own(name)}
-        _set_environment({**{k: v for k, v in request.env.items() if not _is_own(k)}, **own})
+        own = {name: value for name, value in before.items() if _is_own_variable(name)}
+        _set_environment({**{k: v for k, v in request.env.items() if not _is_own_variable(k)}, **own})
         yield
     finally:
         _set_environment(before)

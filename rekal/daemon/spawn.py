@@ -14,12 +14,12 @@ from rekal.transport import fetch_stamp
 
 def start_worker(app: App) -> None:
     """Start ``rekal _worker`` on its own: it outlives us and nobody waits for it."""
-    _start(app, "_worker", "worker.err")
+    _start_rekal(app, "_worker", "worker.err")
 
 
 def start_daemon(app: App) -> None:
     """Start ``rekal daemon`` on its own. Where one runs already, or is starting, the new one ends by itself."""
-    _start(app, "daemon", "daemon.err")
+    _start_rekal(app, "daemon", "daemon.err")
 
 
 def wake_worker(app: App) -> None:
@@ -40,7 +40,7 @@ def wake_daemon(app: App) -> None:
             return  # a store that cannot be written is recalled from, too
 
 
-def _start(app: App, verb: str, log: str) -> None:
+def _start_rekal(app: App, verb: str, log: str) -> None:
     with (app.layout.run / log).open("wb" if verb == "daemon" else "ab") as errors:
         subprocess.Popen(
             [sys.executable, "-P", "-m", "rekal", "-C", str(app.repo.worktree), verb],

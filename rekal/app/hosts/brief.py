@@ -15,7 +15,7 @@ from rekal.memory.scope import Place, in_scope
 from rekal.memory.state import Memory, fold
 from rekal.store.ledger import open_ledger
 from rekal.store.memory_log import read_events
-from rekal.store.recent_sessions import RecentSession, read_recent_sessions
+from rekal.store.session_list import RecentSession, read_recent_sessions
 
 MOST_DECIDED = 8
 _SENTENCE = re.compile(r"(?s)(.{20,}?[.!?])(?:\s|\Z)")

@@ -8,7 +8,7 @@ from rekal.agents.registry import describe_agent
 from rekal.app.context import App
 from rekal.model import LOCAL
 from rekal.store.ledger import open_ledger
-from rekal.store.recent_sessions import read_recent_sessions
+from rekal.store.session_list import read_recent_sessions
 
 _LOOKED_AT = 20
 

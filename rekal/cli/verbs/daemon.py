@@ -40,7 +40,7 @@ def command(stop: bool, status: bool) -> int:
         raise UsageError("this system has no daemon", "recall works without it")
     if stop or status:
         return _stop() if stop else _status()
-    return _run()
+    return _run_here()
 
 
 def _stop() -> int:
@@ -76,7 +76,7 @@ def _status() -> int:
     return FOUND
 
 
-def _run() -> int:
+def _run_here() -> int:
     path = Path(socket_address())
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_private(str(path.parent)):

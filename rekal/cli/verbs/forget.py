@@ -55,7 +55,7 @@ def command(
         raise UsageError("nothing was named", "name a session, a turn or a memory, or use --text, --pattern or --path")
     answer = forget_everywhere.preview_forgetting(app, request)
     if not dry_run:
-        if not yes and not confirm(f"Forget {_words(answer.erased)} for good?"):
+        if not yes and not confirm(f"Forget {_describe_counts(answer.erased)} for good?"):
             print_note("nothing was forgotten")
             return REFUSED
         answer = forget_everywhere.forget_everywhere(app, request)
@@ -78,7 +78,7 @@ def _request_lines(answer: ForgetAnswer) -> Iterator[str]:
         yield "(nothing was forgotten)"
 
 
-def _words(e: Erased) -> str:
+def _describe_counts(e: Erased) -> str:
     counts = {
         "sessions": e.sessions,
         "turns": e.turns,
@@ -93,6 +93,6 @@ def _words(e: Erased) -> str:
 
 def _lines(answer: ForgetAnswer) -> Iterator[str]:
     verb = "would go" if answer.dry_run else "forgotten"
-    yield f"{verb}: {_words(answer.erased)}" + (f"  ({answer.act})" if answer.act else "")
+    yield f"{verb}: {_describe_counts(answer.erased)}" + (f"  ({answer.act})" if answer.act else "")
     for place in answer.out_of_reach:
         yield f"  out of reach: {place}"

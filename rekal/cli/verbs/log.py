@@ -91,7 +91,7 @@ def _graph_lines(drawn: Sequence[DrawnCommit]) -> Iterator[str]:
         yield f"{row.lines}{one_line(row.text, 100)}"
         for checkpoint in row.checkpoints:
             for session in checkpoint.sessions:
-                yield f"{row.lines.replace('*', '|')}    {_session(session)}"
+                yield f"{row.lines.replace('*', '|')}    {_format_range(session)}"
 
 
 def _lines(answer: CommitLog) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _lines(answer: CommitLog) -> Iterator[str]:
         subject = one_line(c.subject or "", 72)
         yield f"{c.git_sha[:10]}  {format_day(c.committed_at)}  {format_name(c.branch)}  {subject}{whose}"
         for r in c.sessions:
-            yield f"    {_session(r)}"
+            yield f"    {_format_range(r)}"
         for one in answer.memories or ():
             if c.git_sha in (one.commit, one.source):
                 yield f"    {cited_row(one)}"
@@ -110,5 +110,5 @@ def _lines(answer: CommitLog) -> Iterator[str]:
         yield "(no commits with sessions)"
 
 
-def _session(r: SessionRange) -> str:
+def _format_range(r: SessionRange) -> str:
     return f"{short_id(r.session_id)}:{r.first_seq}-{r.last_seq}  {r.evidence}"

@@ -101,7 +101,7 @@ def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | 
     for one in answer.memories or ():
         yield _memory_line(one)
     for hit in answer.sessions:
-        yield from _hit_lines(hit)
+        yield from _format_hit(hit)
     if answer.sessions and answer.uncovered:
         yield f"uncovered: {', '.join(answer.uncovered)}"
     yield from _anchor_lines(answer, explain)
@@ -156,7 +156,7 @@ def _perhaps_line(hit: Hit) -> str:
     return f'PERHAPS {name}  {format_day(hit.started_at)}  "{one_line(title, 100)}"  read it with `rekal show {name}`'
 
 
-def _hit_lines(hit: Hit) -> Iterator[str]:
+def _format_hit(hit: Hit) -> Iterator[str]:
     place = format_name(hit.branch) + (f"@{hit.commits[0][:8]}" if hit.commits else "")
     whose = "" if hit.origin == "local" else f"  (from {hit.origin})"
     for row in hit.rows:
