@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rekal.config import Embed
-from rekal.index.dense import Dense
-from rekal.index.reader import IndexReader, open_index
-from rekal.index.vectors import VectorFile
 from rekal.model import MemoryEvent
 
 if TYPE_CHECKING:
     from rekal.embed.base import Embedder
+    from rekal.index.dense import Dense
+    from rekal.index.reader import IndexReader
 
 _MOST_INDEXES = 2  # of 14,000 turns each takes about 20 MB
 
@@ -39,12 +38,17 @@ class _Index:
     def __init__(self, path: Path) -> None:
         self.identity = file_identity(path)
         self._stack = ExitStack()
+        from rekal.index.reader import open_index  # numpy: a command that opens nothing does without
+
         self.reader = self._stack.enter_context(open_index(path))
         self._dense: tuple[Path, Identity, Dense] | None = None
 
     def dense(self, path: Path) -> Dense:
         found = file_identity(path)
         if self._dense is None or self._dense[:2] != (path, found):
+            from rekal.index.dense import Dense
+            from rekal.index.vectors import VectorFile
+
             self._dense = path, found, Dense(self.reader, VectorFile(path))
         return self._dense[2]
 
@@ -90,6 +94,8 @@ class Kept:
 
     @staticmethod
     def _missing(path: Path) -> _Index:
+        from rekal.index.reader import open_index
+
         with open_index(path):  # says what is wrong
             raise AssertionError(path)
 

@@ -17,13 +17,11 @@ from rekal.index.text import query_terms
 from rekal.recall.judge import Reading
 from rekal.recall.question import bare_word
 from rekal.recall.search import Look, search_index
-from rekal.recall.word_lists import ORDERS
+from rekal.recall.word_lists import ORDERS, SUBJECTS
 
 # A word in more sessions than this tells nothing about any of them.
 FEW_SESSIONS = 5
-FEW_SHARE = 0.2
-# Orders that are subjects, too, when nothing else is said.
-_SUBJECTS = frozenset({"deploy", "lint", "merge", "rebase", "retry"})
+FEW_SHARE = 1 / 3
 _POLITE = frozenset(
     ["please", "now", "ok", "okay", "and", "then", "so", "great", "yes", "can", "could", "you", "lets", "let's"]
 )
@@ -85,7 +83,7 @@ def _newest_first(reader: IndexReader, turns: Bools) -> list[int]:
 
 def find_word_use(reader: IndexReader, reading: Reading, filters: Filters) -> WordUse | None:
     """The turns that have the question's only word; None when it is another kind of question."""
-    if len(reading.rest.words) != 1 or not (reading.rest.topics or reading.rest.words[0].casefold() in _SUBJECTS):
+    if len(reading.rest.words) != 1 or not (reading.rest.topics or reading.rest.words[0].casefold() in SUBJECTS):
         return None
     word = reading.rest.words[0]
     terms = query_terms(word)

@@ -60,6 +60,9 @@ wait write
 """
 ORDERS = frozenset(_ORDERS.split())
 
+# Orders that are subjects, too, when nothing else is said.
+SUBJECTS = frozenset({"deploy", "lint", "merge", "rebase", "retry"})
+
 _LANGUAGES = {
     "German": """
         aber als am an auch auf aus bei bis da damals dass dem den denn der des die dies diese dieser doch du ein eine

@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from rekal.app import ask_question, resources
-from rekal.app.ask_question import Question
-from rekal.app.context import find_app
-from rekal.app.desk import is_for_agent
+from rekal.app.context import App, find_app
+from rekal.app.moments import local_now
 from rekal.cli.output import (
     count_of,
     fence_lines,
@@ -28,8 +26,10 @@ from rekal.daemon.spawn import wake_daemon, wake_worker
 from rekal.errors import FOUND, UsageError
 from rekal.plain_text import clean_text
 from rekal.recall.answer import Answer, Hit, MemoryRow, Pin
+from rekal.recall.first_look import refuse_thin
 
 _FILTERS = ("file", "commit", "author", "agent", "actor", "branch", "since", "until")
+_SHAPE = ("limit", "budget", "explain")  # options that change how an answer looks, not where it is looked for
 _NAMED = ("date", "commit", "branch", "agent")
 
 
@@ -64,20 +64,36 @@ def command(
         raise UsageError("there is no question", 'write one: rekal recall "why is the queue in Postgres"')
     app = find_app()
     app.require_store()
-    if app.config.recall.daemon == "off":
-        resources.decline_if_kept()
-    answer = ask_question.ask_question(app, Question(text=text, **chosen))
-    try:
-        ask_question.note_shown(app, answer)
-    except OSError as error:  # a store that cannot be written is recalled from, too
-        print_note(f"this recall was not noted ({error.strerror})")
+    narrowed = any(value for name, value in chosen.items() if name not in _SHAPE)
+    answer = (None if narrowed else refuse_thin(text, local_now())) or _ask_store(app, text, chosen)
     lines = answer_lines(answer, chosen["explain"], {name: chosen[name] for name in _FILTERS})
-    if answer.exit_code == FOUND and is_for_agent(app):
+    if answer.exit_code == FOUND and _is_for_agent(app):
         lines = chain([next(lines)], fence_lines(lines, "words of past sessions"))
     print_record(answer, as_json, lambda shown: lines)
     wake_worker(app)
     wake_daemon(app)
     return answer.exit_code
+
+
+def _ask_store(app: App, text: str, chosen: dict[str, Any]) -> Answer:
+    """Answer from the store, and note which sessions are shown."""
+    # All that opens and searches a store: numpy, DuckDB and our own take a quarter of a second to load.
+    from rekal.app import ask_question, resources
+
+    if app.config.recall.daemon == "off":
+        resources.decline_if_kept()
+    answer = ask_question.ask_question(app, ask_question.Question(text=text, **chosen))
+    try:
+        ask_question.note_shown(app, answer)
+    except OSError as error:  # a store that cannot be written is recalled from, too
+        print_note(f"this recall was not noted ({error.strerror})")
+    return answer
+
+
+def _is_for_agent(app: App) -> bool:
+    from rekal.app.desk import is_for_agent  # loads the room of memories
+
+    return is_for_agent(app)
 
 
 def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | None = None) -> Iterator[str]:
