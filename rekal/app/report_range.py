@@ -15,8 +15,8 @@ from rekal.app.memory_views import cite_memories
 from rekal.errors import GitError, UsageError
 from rekal.git import Commit
 from rekal.model import CitedMemory
-from rekal.store.all_texts import select_texts_of_sessions
 from rekal.store.ledger import open_ledger
+from rekal.store.queries import select_texts_of_sessions
 from rekal.why.blame import BlamedCommit
 from rekal.why.why import WhyReason, explain_commits
 

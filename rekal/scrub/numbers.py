@@ -39,17 +39,17 @@ def find_numbers(text: str, ascii_text: str) -> Iterator[Found]:
     """Yield (kind, start, end) of personal numbers; all but telephone numbers carry a check or stand in a context."""
     raw = ascii_text.encode("ascii")
     digits = raw.translate(_DIGITS)
-    for start in _positions(digits, b"pd"):
+    for start in _outline_positions(digits, b"pd"):
         match = _PHONE.match(text, start)
         if match and _is_phone(text, start, match[0]):
             yield "phone", *match.span()
     for outline in (_GROUPS, _FIFTEEN):
-        for at in _positions(digits, outline):
+        for at in _outline_positions(digits, outline):
             yield from _accounts(text, at)
-    for start in _positions(digits, _SSN):
+    for start in _outline_positions(digits, _SSN):
         if _SOCIAL.search(text[max(0, start - 40) : start]) and not text[start + 11 : start + 12].strip(" .,;)\n"):
             yield "ssn", start, start + 11
-    for start in _positions(raw.translate(_HEXES), _MAC):
+    for start in _outline_positions(raw.translate(_HEXES), _MAC):
         address = text[start : start + 17]
         outside = text[max(0, start - 1) : start] + text[start + 17 : start + 18]
         # All in one notation, no part of something longer, and not one of the addresses that mean "none" or "all".
@@ -58,7 +58,7 @@ def find_numbers(text: str, ascii_text: str) -> Iterator[Found]:
             yield "mac", start, start + 17
 
 
-def _positions(raw: bytes, outline: bytes) -> Iterator[int]:
+def _outline_positions(raw: bytes, outline: bytes) -> Iterator[int]:
     at = raw.find(outline)
     while at >= 0:
         yield at

@@ -40,7 +40,7 @@ class Word(msgspec.Struct, frozen=True, array_like=True):
     scope: Scope
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _KeptWords(msgspec.Struct, frozen=True):
     key: str
     base: int
     words: list[Word]
@@ -49,7 +49,7 @@ class _Kept(msgspec.Struct, frozen=True):
 class ForgottenWords:
     """Tests texts for forgotten words."""
 
-    def __init__(self, kept: _Kept | None) -> None:
+    def __init__(self, kept: _KeptWords | None) -> None:
         self._kept = kept
         self._key = bytes.fromhex(kept.key) if kept else b""
         self._by_length: dict[int, list[Word]] = {}
@@ -85,7 +85,7 @@ class ForgottenWords:
 
     def _is_word(self, data: bytes, at: int, word: Word) -> bool:
         end = at + word.length
-        if _digest(self._key, data[at:end]) != word.digest:
+        if _digest_words(self._key, data[at:end]) != word.digest:
             return False
         if word.scope == "title":
             return at == 0
@@ -93,39 +93,41 @@ class ForgottenWords:
         return word.scope == "any" or not (_NAME.match(before) or _NAME.match(after))
 
 
-def _digest(key: bytes, data: bytes) -> str:
+def _digest_words(key: bytes, data: bytes) -> str:
     return hashlib.blake2b(data, key=key, digest_size=16).hexdigest()
 
 
 def read_forgotten_words(con: Connection) -> ForgottenWords:
     """The words that this clone forgot."""
-    return ForgottenWords(_read(con))
+    return ForgottenWords(_read_kept_words(con))
 
 
-def _read(con: Connection) -> _Kept | None:
+def _read_kept_words(con: Connection) -> _KeptWords | None:
     row = con.execute("SELECT value FROM meta WHERE key = ?", [_META]).fetchone()
-    return msgspec.json.decode(row[0], type=_Kept) if row else None
+    return msgspec.json.decode(row[0], type=_KeptWords) if row else None
 
 
 def add_forgotten_words(con: Connection, request: str, texts: Iterable[tuple[str, Scope]]) -> None:
     """Keep ``texts`` as forgotten by ``request``. Inside a transaction."""
-    kept = _read(con) or _Kept(secrets.token_hex(32), secrets.randbits(64) | 1, [])
+    kept = _read_kept_words(con) or _KeptWords(secrets.token_hex(32), secrets.randbits(64) | 1, [])
     words = list(kept.words)
     for text, scope in dict.fromkeys(texts):
         if scope == "title":
             text = text.strip().split("\n", 1)[0][:_TITLE]
         if len(text) >= (_LEAST_TITLE if scope == "title" else LEAST):
             data = text.encode("utf-8", "surrogatepass")
-            digest = _digest(bytes.fromhex(kept.key), data)
+            digest = _digest_words(bytes.fromhex(kept.key), data)
             words.append(Word(request, len(data), _rolling(kept.base, data), digest, scope))
-    _write(con, _Kept(kept.key, kept.base, words))
+    _write_kept_words(con, _KeptWords(kept.key, kept.base, words))
 
 
 def remove_forgotten_words(con: Connection, request: str) -> None:
     """Let the words of one request come in again. Inside a transaction."""
-    kept = _read(con)
+    kept = _read_kept_words(con)
     if kept is not None:
-        _write(con, _Kept(kept.key, kept.base, [word for word in kept.words if word.request != request]))
+        _write_kept_words(
+            con, _KeptWords(kept.key, kept.base, [word for word in kept.words if word.request != request])
+        )
 
 
 def _rolling(base: int, data: bytes) -> int:
@@ -135,7 +137,7 @@ def _rolling(base: int, data: bytes) -> int:
     return value
 
 
-def _write(con: Connection, kept: _Kept) -> None:
+def _write_kept_words(con: Connection, kept: _KeptWords) -> None:
     con.execute("DELETE FROM meta WHERE key = ?", [_META])
     if kept.words:
         con.execute("INSERT INTO meta VALUES (?, ?)", [_META, msgspec.json.encode(kept).decode()])

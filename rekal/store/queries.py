@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -14,6 +14,18 @@ from rekal.store.rows import make_record, with_zone, without_zone
 
 _SESSION = """id, agent, native_id, author_name, author_email, origin, parent_id, forked_from, actor, agent_type,
     description, spawn_depth, branch, cwd, model, title, started_at"""
+_ALL_TEXTS = """SELECT content FROM turns UNION ALL SELECT command FROM tool_calls WHERE command IS NOT NULL
+    UNION ALL SELECT excerpt FROM tool_calls WHERE excerpt IS NOT NULL
+    UNION ALL SELECT path FROM tool_calls WHERE path IS NOT NULL
+    UNION ALL SELECT subject FROM checkpoints WHERE subject IS NOT NULL
+    UNION ALL SELECT branch FROM sessions WHERE branch IS NOT NULL
+    UNION ALL SELECT title FROM sessions WHERE title IS NOT NULL"""
+_TEXTS_OF_SESSIONS = """
+    SELECT content FROM turns WHERE session_id IN (SELECT unnest($s::VARCHAR[]))
+    UNION ALL SELECT unnest([command, excerpt, path]) FROM tool_calls WHERE session_id IN (SELECT unnest($s::VARCHAR[]))
+    UNION ALL SELECT unnest([title, branch, description]) FROM sessions WHERE id IN (SELECT unnest($s::VARCHAR[]))"""
+# Rows in memory at a time: a store may be larger than the machine's memory.
+_ROWS_AT_ONCE = 1000
 
 
 def session_ids(con: Connection, prefix: str = "") -> list[str]:
@@ -178,3 +190,16 @@ def count_unannounced(con: Connection, shas: Sequence[str]) -> int:
         [list(shas)],
     ).fetchone()
     return int(row[0]) if row else 0
+
+
+def iterate_texts(con: Connection) -> Iterator[str]:
+    """Yield every stored text that came from a transcript or a commit."""
+    cursor = con.execute(_ALL_TEXTS)
+    while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+        yield from (str(row[0]) for row in rows)
+
+
+def select_texts_of_sessions(con: Connection, sessions: Iterable[str]) -> list[str]:
+    """All texts of these sessions."""
+    rows = con.execute(_TEXTS_OF_SESSIONS, {"s": sorted(sessions)}).fetchall()
+    return [str(row[0]) for row in rows if row[0]]

@@ -11,8 +11,8 @@ from rekal.app.context import find_app
 from rekal.cli.output import json_option, print_record
 from rekal.errors import FOUND, REFUSED, UsageError
 from rekal.scrub import count_secrets
-from rekal.store.all_texts import iterate_texts
 from rekal.store.ledger import open_ledger
+from rekal.store.queries import iterate_texts
 
 
 @click.command("scrub")

@@ -78,14 +78,14 @@ def named_values(text: str, hay: Hay) -> tuple[NamedValue, ...]:
             after = _AFTER.match(text, at)
             if after is None or (after["sep"] == " " and "-" not in text[max(0, at - 24) : at]):
                 continue
-            value = _read_value(text, at, after)
+            value = _read_named_value(text, at, after)
             if value:
                 found[value.start] = value
                 done = value.end
     return tuple(found[start] for start in sorted(found))
 
 
-def _read_value(text: str, at: int, after: re.Match[str]) -> NamedValue | None:
+def _read_named_value(text: str, at: int, after: re.Match[str]) -> NamedValue | None:
     before = _BEFORE.search(text[max(0, at - 40) : at])
     start = at - len(before[0] if before else "")
     if text[start - 1 : start] == "\\" and text[start] in "nrtbf":
@@ -131,7 +131,7 @@ def _form(text: str, start: int, name: str, after: re.Match[str], option: bool) 
 
 def _read_quoted(text: str, opened: re.Match[str], form: Form, password: bool, name: str) -> NamedValue | None:
     start = opened.end()
-    end = _string_end(text, start, opened["quote"], len(opened["slashes"]))
+    end = _quoted_end(text, start, opened["quote"], len(opened["slashes"]))
     line = text.find("\n", start, end if end >= 0 else start + 400)
     if end < 0 or line >= 0:  # not closed on its line: a stray quote, or text cut short
         bare = _BARE.match(text, start)
@@ -144,7 +144,7 @@ def _read_quoted(text: str, opened: re.Match[str], form: Form, password: bool, n
     return NamedValue(form, start, end) if looks_generated(value) else None
 
 
-def _string_end(text: str, start: int, quote: str, level: int) -> int:
+def _quoted_end(text: str, start: int, quote: str, level: int) -> int:
     """End of the content of a string whose content begins at ``start``, or -1 when it is not closed nearby.
 
     ``level`` is the number of backslashes before the opening quote: 0 plain, 1 escaped once, 3 twice. The closing
