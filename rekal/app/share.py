@@ -9,15 +9,17 @@ from typing import Any
 
 import msgspec
 
-from rekal import config
+from rekal import config, ids
 from rekal.app.context import App
 from rekal.capture.capture import Captured
 from rekal.errors import UsageError
 from rekal.files import write_atomically
 from rekal.model import LOCAL, MemoryEvent
 from rekal.store.database import Connection
+from rekal.store.ledger import open_ledger
+from rekal.store.locks import hold_lock
 from rekal.store.memory_log import has_events, read_events
-from rekal.transport import refs
+from rekal.transport import refs, sent_log
 from rekal.transport.outgoing import Claim
 from rekal.transport.push import MARKER, Sender
 
@@ -75,6 +77,21 @@ def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> Non
     known = app.repo.ask("config", "--get-all", f"remote.{remote}.fetch") or ""
     if spec not in known.splitlines():
         app.repo.run("config", "--add", f"remote.{remote}.fetch", spec)
+    (app.layout.run / MARKER).touch()
+
+
+def take_new_clone_id(app: App) -> None:
+    """Give this clone another name among the refs with memory, and have all that may leave sent again under it.
+
+    For a ref of ours that somebody replaced on the remote, or that another ref there blocks.
+    """
+    with (
+        hold_lock(app.layout.lock, wait=30.0, purpose="taking a new name"),
+        open_ledger(app.layout.data, read_only=False, wait=30.0) as ledger,
+        ledger.transaction(),
+    ):
+        # Random from the first character on: the time, with which other ids begin, could be the one of before.
+        sent_log.start_over(ledger, ids.derive("store", ids.ulid()))
     (app.layout.run / MARKER).touch()
 
 

@@ -50,7 +50,7 @@ def _ref_folders(path: str) -> Iterator[str]:
 
 def is_unread(run: Path, now: str) -> bool:
     """True if the refs of stamp ``now`` were not imported yet."""
-    return _read(run / _SEEN) != now
+    return _read_saved(run / _SEEN) != now
 
 
 def note_imported(run: Path, now: str) -> None:
@@ -60,13 +60,13 @@ def note_imported(run: Path, now: str) -> None:
 
 def ask_once(run: Path, now: str) -> bool:
     """True the first time it is asked about the stamp ``now`` while those refs wait to be imported."""
-    if not is_unread(run, now) or _read(run / _ASKED) == now:
+    if not is_unread(run, now) or _read_saved(run / _ASKED) == now:
         return False
     _write_stamp(run / _ASKED, now)
     return True
 
 
-def _read(path: Path) -> str:
+def _read_saved(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):

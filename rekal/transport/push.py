@@ -189,11 +189,33 @@ def _send_ref(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, a
     )
     arguments = ("push", *options, to.name, f"{ref.name}:{ref.name}")
     quiet = sender.repo.quiet_environment()
-    sender.repo.run(*arguments, timeout=seconds, env=quiet)
+    try:
+        sender.repo.run(*arguments, timeout=seconds, env=quiet)
+    except GitError as error:
+        if "failed to push some refs" in error.message and (reason := _find_obstruction(sender.repo, ref, to, quiet)):
+            raise GitError(reason) from None
+        raise
     # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
     sender.repo.run("update-ref", seen, tip)
     leases.drop_lease(run, to.name)
     return tip
+
+
+def _find_obstruction(repo: Repo, ref: OwnRef, to: Destination, env: Mapping[str, str]) -> str:
+    """Return a sentence about what stands in the way of our ref on the remote, and the way out; empty for nothing."""
+    parent = ref.name.rpartition("/")[0]
+    try:
+        out = repo.run("ls-remote", to.name, parent, ref.name, timeout=10.0, env=env)
+    except GitError:
+        return ""  # it does not answer, so nothing is known against it
+    there = {name: tip for tip, _, name in (line.partition("\t") for line in out.splitlines())}
+    if parent in there:  # git keeps no ref below another one
+        return f"{to.name} has a ref {parent} in the way of ours; `git push {to.name} :{parent}` removes it"
+    tip = there.get(ref.name)
+    if tip is None or repo.ask("merge-base", "--is-ancestor", tip, ref.name) is not None:
+        return ""
+    name = f"{to.name} has something else under {ref.name} than this clone left there"
+    return f"{name}; `rekal share {to.name} --new-clone-id` goes on under another name"
 
 
 def _pushed_ref(ref: OwnRef, to: Destination) -> str:

@@ -66,7 +66,7 @@ def receive_refs(layout: Layout, repo: Repo, remotes: Collection[str], budget: B
     pending = erase.rewrite_wanted(layout.run)
     seen = arrivals.list_arrived_refs(repo, remotes, own, known)
     changed = [ref for ref in seen.refs if known.get(ref.name) != ref.tip]
-    news = _drop_copies(repo, changed)
+    news = _drop_copied_refs(repo, changed)
     tips = {"/".join(name.split("/")[-2:]): tip for name, tip in known.items() if tip}  # by clone
     words = arrivals.check_signatures(repo, {ref.tip for ref in news})
     sink = Sink(layout, budget or Budget())
@@ -105,7 +105,7 @@ def _shorten(notes: list[str]) -> tuple[str, ...]:
     return (*notes[: MOST_NOTES - 1], f"{len(notes) - MOST_NOTES + 1} more refs of which something was left out")
 
 
-def _drop_copies(repo: Repo, refs: list[Ref]) -> list[Ref]:
+def _drop_copied_refs(repo: Repo, refs: list[Ref]) -> list[Ref]:
     """Leave out refs that name the same commit as another one and are not by its author.
 
     Whoever may push can write thousands of names for one commit, which costs them nothing and each reader a lot.

@@ -55,6 +55,12 @@ def read_sent(ledger: Ledger) -> Sent:
     return Sent(marks, dict(turns))
 
 
+def start_over(ledger: Ledger, store_id: str) -> None:
+    """Take ``store_id`` for this clone's from now on, under which nothing has left yet. Inside a transaction."""
+    ledger.con.execute("UPDATE meta SET value = ? WHERE key = 'store_id'", [store_id])
+    ledger.con.execute("DELETE FROM shipped")
+
+
 def mark_sent(ledger: Ledger, marks: Iterable[Mark], segment: str) -> None:
     """Remember marks of things that left, with the first segment they left in. Inside a transaction."""
     insert_rows(ledger.con, "shipped", [(kind, name, segment) for kind, name in marks])

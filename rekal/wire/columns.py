@@ -150,7 +150,7 @@ def _array_length(raw: bytes) -> int:
     raise Damaged(SkipReason.DAMAGED, "a column that is not an array")
 
 
-def _cut_text(text: str, lengths: Iterable[int | None]) -> list[str | None]:
+def _cut_column(text: str, lengths: Iterable[int | None]) -> list[str | None]:
     out: list[str | None] = []
     at = 0
     for length in lengths:
@@ -171,9 +171,9 @@ class ColumnReader:
         self.tally = tally
         if _array_length(payload) > MAX_COLUMNS:
             raise Damaged(SkipReason.BOMB, "too many columns")
-        self._raws = _decode(_RAWS, payload)
+        self._raws = _decode_column(_RAWS, payload)
         self._next = 0
-        self.count = _decode(_COUNT, self._take())
+        self.count = _decode_column(_COUNT, self._take())
         if not 0 <= self.count <= MAX_ITEMS:
             raise Damaged(SkipReason.BOMB, "too many records")
         self._table = self._names()
@@ -196,24 +196,24 @@ class ColumnReader:
         return raw
 
     def _names(self) -> list[str]:
-        text = strings.clean_text(_decode(_TEXT, self._take()))
-        lengths = _decode(_INTS, self._list(None))
+        text = strings.clean_text(_decode_column(_TEXT, self._take()))
+        lengths = _decode_column(_INTS, self._list(None))
         if lengths and min(lengths) < 0:
             raise Damaged(SkipReason.DAMAGED, "a negative length")
-        names = [name for name in _cut_text(text, lengths) if name is not None]
+        names = [name for name in _cut_column(text, lengths) if name is not None]
         self.tally.skip(SkipReason.LONG_NAME, sum(len(name) > MAX_NAME for name in names))
         return [strings.clip_name(name) for name in names]
 
     def ints(self, count: int, low: int = 0, high: int = MAX_SEQ) -> list[int]:
         """A column of ``count`` numbers from ``low`` to ``high``."""
-        values = _decode(_INTS, self._list(count))
+        values = _decode_column(_INTS, self._list(count))
         if values and (min(values) < low or max(values) > high):
             raise Damaged(SkipReason.DAMAGED, f"a number outside {low} to {high}")
         return values
 
     def maybe_ints(self, count: int, low: int = 0, high: int = MAX_SEQ) -> list[int | None]:
         """A column of ``count`` numbers from ``low`` to ``high`` or None."""
-        values = _decode(_MAYBE_INTS, self._list(count))
+        values = _decode_column(_MAYBE_INTS, self._list(count))
         if any(value is not None and not low <= value <= high for value in values):
             raise Damaged(SkipReason.DAMAGED, f"a number outside {low} to {high}")
         return values
@@ -242,18 +242,18 @@ class ColumnReader:
 
     def texts(self, count: int) -> list[str | None]:
         """Texts, or None."""
-        text = strings.clean_text(_decode(_TEXT, self._take()))
-        return _cut_text(text, [length - 1 if length else None for length in self.ints(count)])
+        text = strings.clean_text(_decode_column(_TEXT, self._take()))
+        return _cut_column(text, [length - 1 if length else None for length in self.ints(count)])
 
     def keys(self, count: int) -> list[str | None]:
         """Ids and hashes, or None."""
         if self._next < len(self._raws) and memoryview(self._raws[self._next])[0] in _BLOBS:
             return list(strings.unpack_ids(self.blob(16 * count)))
-        return [strings.unpack_key(key) for key in _decode(_KEYS, self._list(count))]
+        return [strings.unpack_key(key) for key in _decode_column(_KEYS, self._list(count))]
 
     def blob(self, size: int) -> bytes:
         """Exactly ``size`` bytes."""
-        data = _decode(_BLOB, self._take())
+        data = _decode_column(_BLOB, self._take())
         if len(data) != size:
             raise Damaged(SkipReason.DAMAGED, f"{len(data)} bytes instead of {size}")
         self.tally.entries += size // _BYTES_AN_ENTRY
@@ -281,7 +281,7 @@ class ColumnReader:
         self.tally.skip(SkipReason.UNKNOWN_FIELD, len(self._raws) - self._next)
 
 
-def _decode(decoder: msgspec.msgpack.Decoder[Value], raw: bytes) -> Value:
+def _decode_column(decoder: msgspec.msgpack.Decoder[Value], raw: bytes) -> Value:
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

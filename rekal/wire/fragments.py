@@ -9,7 +9,7 @@ from rekal.wire.columns import ColumnReader, ColumnWriter
 from rekal.wire.limits import Damaged, SkipReason
 
 
-def _digest(payload: bytes) -> bytes:
+def _payload_digest(payload: bytes) -> bytes:
     return hashlib.blake2b(payload, digest_size=16).digest()
 
 
@@ -26,7 +26,7 @@ def cut_payload(kind: int, payload: bytes) -> list[bytes]:
     starts = range(0, len(payload), limits.FRAGMENT)
     if len(starts) > limits.MAX_FRAGMENTS:
         return []
-    digest = _digest(payload)
+    digest = _payload_digest(payload)
     return [
         _pack_fragment(kind, digest, index, len(starts), payload[start : start + limits.FRAGMENT])
         for index, start in enumerate(starts)
@@ -63,6 +63,6 @@ class Pieces:
         del self._held[kind, digest, count]
         payload = b"".join(pieces[i] for i in range(count))
         self._bytes -= len(payload)
-        if _digest(payload) != digest:
+        if _payload_digest(payload) != digest:
             raise Damaged(SkipReason.DAMAGED, "pieces that do not fit together")
         return kind, payload

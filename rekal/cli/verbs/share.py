@@ -31,8 +31,9 @@ class ShareAnswer(msgspec.Struct, frozen=True):
 )
 @click.option("--mainline", help="The branch that work must be merged into; left out: the remote's default branch.")
 @click.option("--stop", is_flag=True, help="Share no more with REMOTE, or with nobody when it is left out.")
+@click.option("--new-clone-id", is_flag=True, help="Go on under another ref, where the one of this clone is blocked.")
 @json_option
-def command(remote: str | None, mode: str, mainline: str | None, stop: bool, as_json: bool) -> None:
+def command(remote: str | None, mode: str, mainline: str | None, stop: bool, new_clone_id: bool, as_json: bool) -> None:
     """Say where memory may go, or show where it goes.
 
     From then on a `git push` to REMOTE takes merged work along, and a `git fetch` from it brings teammates'. This is
@@ -44,6 +45,8 @@ def command(remote: str | None, mode: str, mainline: str | None, stop: bool, as_
         share.stop_sharing(app, remote)
     elif remote:
         share.start_sharing(app, remote, mode, mainline)
+    if new_clone_id and not stop:
+        share.take_new_clone_id(app)
     now = find_app().config.transport
     answer = ShareAnswer(now.share, dict(now.remotes), now.mainline)
     print_record(answer, as_json, _lines)
