@@ -27,7 +27,7 @@ from rekal.app.report_range import RangeReport
 from rekal.app.semantic import EmbedResult
 from rekal.app.send_memory import AuditAnswer, SentMemory
 from rekal.app.setup import CleanedUp, SetUp
-from rekal.app.transfer.items import Imported
+from rekal.app.transfer.items import ImportReport
 from rekal.cli.main import Verbs, root_command
 from rekal.cli.verb_table import HIDDEN, VERBS
 from rekal.cli.verbs.hosts.inject import InjectAnswer
@@ -81,7 +81,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "scrub": ScrubReport,
     "brief": Brief,
     "resume": ResumeAnswer,
-    "import": Imported,
+    "import": ImportReport,
     "inject": InjectAnswer,
     "config": SettingsList,
     "clean": CleanedUp,

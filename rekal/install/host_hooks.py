@@ -79,8 +79,8 @@ HOSTS: Mapping[str, Host] = {
 
 
 class Touched(msgspec.Struct, frozen=True):
-    """What was done to one host's file. ``before`` and ``after`` are SHA-256 of its bytes; ``created``: there was none.
-    ``folders`` were made on the way, outermost first.
+    """Record of what was done to one host's file. ``before`` and ``after`` are SHA-256 of its bytes; ``created``: there
+    was none.
     """
 
     host: str
@@ -169,7 +169,7 @@ def _turn_on(repo: Repo, host: Host, executable: Path) -> str:
     data = text.encode()
     touched = Touched(host.name, host.file, created, tuple(inserts), _hash(raw), _hash(data))
     # Written down first: whatever is interrupted can be undone.
-    _save(repo, (*(one for one in read_injection(repo).hosts if one.host != host.name), touched))
+    _host_save(repo, (*(one for one in read_injection(repo).hosts if one.host != host.name), touched))
     if created:
         exclude.add_patterns(repo, journal, exclude.exact_pattern(host.file))
         journal.creates(path)
@@ -228,7 +228,7 @@ def turn_off(repo: Repo, names: Sequence[str] = ()) -> tuple[list[str], list[str
             notes.append(note)
         else:
             done.append(one.file)
-            _save(repo, tuple(other for other in read_injection(repo).hosts if other.host != one.host))
+            _host_save(repo, tuple(other for other in read_injection(repo).hosts if other.host != one.host))
     journal.prune()
     return done, notes
 
@@ -286,7 +286,7 @@ def _is_ours(item: Any) -> bool:
 
 
 def hosts_state(repo: Repo) -> dict[str, str]:
-    """How each host stands: ``on``, ``off``, or ``changed`` when its file no longer holds all that was put in."""
+    """State of each host: ``on``, ``off``, or ``changed`` when its file no longer holds all that was put in."""
     record = {one.host: one for one in read_injection(repo).hosts}
     out = {}
     for name in HOSTS:
@@ -302,22 +302,24 @@ def hosts_state(repo: Repo) -> dict[str, str]:
 
 
 def read_injection(repo: Repo) -> Injection:
-    """What is on in this clone. StoreDamaged for a record that cannot be read."""
-    data = files.read_or_empty(_record(repo))
+    """Record of what is on in this clone. StoreDamaged for a record that cannot be read."""
+    data = files.read_or_empty(_host_record(repo))
     if not data:
         return Injection()
     try:
         return msgspec.json.decode(data, type=Injection)
     except msgspec.DecodeError:
-        raise StoreDamaged(f"{_record(repo)} is not readable", "remove it, then run `rekal inject on` again") from None
+        raise StoreDamaged(
+            f"{_host_record(repo)} is not readable", "remove it, then run `rekal inject on` again"
+        ) from None
 
 
-def _record(repo: Repo) -> Path:
+def _host_record(repo: Repo) -> Path:
     return Layout(repo.store_dir, repo.private_dir).injection
 
 
-def _save(repo: Repo, hosts: tuple[Touched, ...]) -> None:
-    path = _record(repo)
+def _host_save(repo: Repo, hosts: tuple[Touched, ...]) -> None:
+    path = _host_record(repo)
     if not path.parent.is_dir():
         return
     if hosts:

@@ -45,7 +45,7 @@ def add_entries(text: str, path: Sequence[str], entries: Mapping[str, Any] | Seq
             value: Any = entries
             for missing in reversed(path[depth + 1 :]):
                 value = {missing: value}
-            return [_insert(text, start, f"{json.dumps(name)}: {json.dumps(value)}")]
+            return [_json_insert(text, start, f"{json.dumps(name)}: {json.dumps(value)}")]
         start = found
     wanted = "{" if isinstance(entries, Mapping) else "["
     if text[start] != wanted:
@@ -55,10 +55,10 @@ def add_entries(text: str, path: Sequence[str], entries: Mapping[str, Any] | Seq
         if isinstance(entries, Mapping)
         else [json.dumps(v) for v in entries]
     )
-    return [_insert(text, start, ", ".join(items))] if items else []
+    return [_json_insert(text, start, ", ".join(items))] if items else []
 
 
-def _insert(text: str, opening: int, entry: str) -> Insert:
+def _json_insert(text: str, opening: int, entry: str) -> Insert:
     inside = _skip(text, opening + 1)
     empty = text[inside] in "}]"
     # On a line of its own where the container's next line is one, so that a person finds it.
@@ -120,7 +120,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _members(text: str, start: int) -> dict[str, int]:
-    """Where the value of each member of the object at ``start`` begins."""
+    """Places at which the values of the object at ``start`` begin, by name."""
     found: dict[str, int] = {}
     if text[start] != "{":
         return found

@@ -11,7 +11,7 @@ from rekal.app.explain_lines import explain_target
 from rekal.app.memories import remember, review_memory
 from rekal.app.memory_check import check_proposal
 from rekal.app.read_ledger import show_sessions
-from rekal.mcp.tools import SHORTEST_ID, Tool, ToolAnswer, ToolCall, fail, say
+from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, fail, say
 from rekal.memory.events import MEMORY_TYPES, MemoryType
 from rekal.memory.matchers import matcher_from
 from rekal.memory.write import NewMemory
@@ -28,7 +28,7 @@ _ELSEWHERE = (
 Fields = dict[str, Any]
 
 
-def one_line(text: str, limit: int) -> str:
+def flat_text(text: str, limit: int) -> str:
     """``text`` on one line without control characters, cut to ``limit`` characters."""
     flat = " ".join(_CONTROL.sub("", text).split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
@@ -38,7 +38,7 @@ def _day(when: datetime | None) -> str:
     return when.strftime("%Y-%m-%d") if when else "undated"
 
 
-def _recall(call: ToolCall) -> ToolAnswer:
+def _core_recall(call: AgentCall) -> ToolAnswer:
     if call.desk.app is None:
         return fail(_ELSEWHERE)
     question = Question(
@@ -57,37 +57,39 @@ def render_answer(answer: Answer) -> str:
     """A recall's answer as text: the verdict, memories, turns with their handles, words that nothing covers."""
     lines = [f"{answer.verdict} {answer.reason}".strip()]
     for row in answer.memories or ():
-        because = f" because {one_line(row.because, 160)}" if row.because else ""
-        instead = f"; instead: {one_line(row.instead, 160)}" if row.instead else ""
+        because = f" because {flat_text(row.because, 160)}" if row.because else ""
+        instead = f"; instead: {flat_text(row.instead, 160)}" if row.instead else ""
         ground = f" [{row.grounds}]" if row.grounds and row.grounds != "fresh" else ""
         lines.append(
-            f"{row.label} {row.id[:10]} {_day(row.occurred_at)} {one_line(row.actor, 40)}, {row.state}: "
-            f"{one_line(row.text, 300)}{because}{instead}{ground}"
+            f"{row.label} {row.id[:10]} {_day(row.occurred_at)} {flat_text(row.actor, 40)}, {row.state}: "
+            f"{flat_text(row.text, 300)}{because}{instead}{ground}"
         )
     for hit in answer.sessions:
-        lines += _hit_lines(hit)
+        lines += _core_hit_lines(hit)
     for passage in answer.knowledge[:3]:
         lines.append(f"file {passage.path}:{passage.start}-{passage.end}")
         if answer.verdict == "KNOWLEDGE":
-            lines.append(f'  "{one_line(passage.text, 400)}"')
+            lines.append(f'  "{flat_text(passage.text, 400)}"')
     if answer.uncovered:
-        lines.append(f"uncovered: {', '.join(one_line(word, 40) for word in answer.uncovered)}")
-    lines += [f"note: {one_line(note, 200)}" for note in answer.notes if "behind" in note or "left out" in note]
+        lines.append(f"uncovered: {', '.join(flat_text(word, 40) for word in answer.uncovered)}")
+    lines += [f"note: {flat_text(note, 200)}" for note in answer.notes if "behind" in note or "left out" in note]
     return "\n".join(lines)
 
 
-def _hit_lines(hit: Hit) -> list[str]:
+def _core_hit_lines(hit: Hit) -> list[str]:
     whose = "" if hit.origin == "local" else " (a teammate's)"
     place = f"{hit.branch or '-'}" + (f"@{hit.commits[0][:8]}" if hit.commits else "")
     out = []
     for row in hit.rows:
         who = hit.author_name if row.role in ("human", "steering") else hit.agent
         handle = f"{hit.session_id[:10]}#{row.seq}"
-        out.append(f'{handle} {_day(row.occurred_at)} {one_line(who, 40)}{whose} {place}: "{one_line(row.text, 600)}"')
+        out.append(
+            f'{handle} {_day(row.occurred_at)} {flat_text(who, 40)}{whose} {place}: "{flat_text(row.text, 600)}"'
+        )
     return out
 
 
-def _read_session(call: ToolCall) -> ToolAnswer:
+def _core_read_session(call: AgentCall) -> ToolAnswer:
     if call.desk.app is None:
         return fail(_ELSEWHERE)
     name, _, turn = call.text("session").partition("#")
@@ -95,14 +97,14 @@ def _read_session(call: ToolCall) -> ToolAnswer:
     first = call.number("first", max(0, int(turn) - 3) if turn.isdigit() else 0, 10**6)
     found = show_sessions(call.desk.app, name, first, count)
     if not found:
-        return fail(f"nothing is known as {one_line(name, 60)}")
+        return fail(f"nothing is known as {flat_text(name, 60)}")
     lines: list[str] = []
     for one in found:
         s = one.session
         lines.append(f"{s.id[:10]} {s.agent} for {s.author_name}, {s.branch or '-'}, {one.total_turns} turns")
-        lines += [f"commit {c.git_sha[:10]} {one_line(c.subject or '', 80)}" for c in one.checkpoints[:5]]
+        lines += [f"commit {c.git_sha[:10]} {flat_text(c.subject or '', 80)}" for c in one.checkpoints[:5]]
         for said in s.turns:
-            row = f"#{said.seq} {_day(said.occurred_at)} {said.role}: {one_line(said.content, 1_500)}"
+            row = f"#{said.seq} {_day(said.occurred_at)} {said.role}: {flat_text(said.content, 1_500)}"
             if sum(map(len, lines)) + len(row) > _PAGE:
                 lines.append(f"cut here: go on with first={said.seq}")
                 break
@@ -112,38 +114,38 @@ def _read_session(call: ToolCall) -> ToolAnswer:
     return say("\n".join(lines))
 
 
-def _why(call: ToolCall) -> ToolAnswer:
+def _why(call: AgentCall) -> ToolAnswer:
     if call.desk.app is None:
         return fail(_ELSEWHERE)
     answer = explain_target(call.desk.app, call.text("target"))
     lines = [f"{answer.recorded} of {answer.lines} lines have a record" if answer.path else f"commit {answer.target}"]
     for one in answer.reasons[:6]:
         place = f"lines {one.first}-{one.last}: " if one.first else ""
-        commit = f"{(one.commit or '')[:10]} {one_line(one.subject or '', 80)}"
+        commit = f"{(one.commit or '')[:10]} {flat_text(one.subject or '', 80)}"
         lines.append(f"{place}{one.level} {commit}".rstrip())
         if one.session_id:
             lines.append(f"  turn {one.session_id[:10]}#{one.turn} by {one.agent or 'an agent'}")
         for label, quote in (("asked", one.prompt), ("because", one.because)):
             if quote is not None:
-                lines.append(f'  {label}: "{one_line(quote.text, 400)}"')
+                lines.append(f'  {label}: "{flat_text(quote.text, 400)}"')
     return say("\n".join(lines))
 
 
-def _check(call: ToolCall) -> ToolAnswer:
+def _check(call: AgentCall) -> ToolAnswer:
     checked = check_proposal(call.desk, call.text("plan"), call.texts("files"))
     lines: list[str] = [checked.level]
     for one in checked.findings:
         rule = one.finding.memory
-        because = f" because {one_line(rule.because, 200)}" if rule.because else ""
-        instead = f"; instead: {one_line(rule.instead, 200)}" if rule.instead else ""
+        because = f" because {flat_text(rule.because, 200)}" if rule.because else ""
+        instead = f"; instead: {flat_text(rule.instead, 200)}" if rule.instead else ""
         lines.append(
-            f"{one.finding.level} {rule.id[:10]} {_day(rule.occurred_at)} {one_line(rule.actor, 40)}, {rule.state}: "
-            f"{one_line(rule.text, 300)}{because}{instead} ({one.finding.because})"
+            f"{one.finding.level} {rule.id[:10]} {_day(rule.occurred_at)} {flat_text(rule.actor, 40)}, {rule.state}: "
+            f"{flat_text(rule.text, 300)}{because}{instead} ({one.finding.because})"
         )
     return say("\n".join(lines))
 
 
-def _remember(call: ToolCall) -> ToolAnswer:
+def _core_remember(call: AgentCall) -> ToolAnswer:
     kind = call.text("type", "note")
     new = NewMemory(
         text=call.text("text"),
@@ -156,26 +158,26 @@ def _remember(call: ToolCall) -> ToolAnswer:
     made = remember(call.desk, new)
     lines = [f"{made.memory.state} {made.memory.id[:10]} ({made.memory.type})"]
     lines += [f"note: {note}" for note in made.notes]
-    lines += [f"{one.why} {one.second.id[:10]}: {one_line(one.second.text, 200)}" for one in made.conflicts[:5]]
+    lines += [f"{one.why} {one.second.id[:10]}: {flat_text(one.second.text, 200)}" for one in made.conflicts[:5]]
     return say("\n".join(lines))
 
 
-def _forget(call: ToolCall) -> ToolAnswer:
+def _core_forget(call: AgentCall) -> ToolAnswer:
     if len(call.text("memory")) < SHORTEST_ID:
         return fail(f"{call.text('memory')} is too short for an id; give {SHORTEST_ID} characters or more")
     held = review_memory(call.desk, call.text("memory"), "retract", call.text("note") or None)
     return say(f"{held.state} {held.id[:10]}; it stays in the log")
 
 
-def _schema(required: tuple[str, ...], **properties: Fields) -> Fields:
+def _args(required: tuple[str, ...], **properties: Fields) -> Fields:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def _string(words: str) -> Fields:
+def _arg(words: str) -> Fields:
     return {"type": "string", "description": words}
 
 
-def _list(words: str) -> Fields:
+def _arg_list(words: str) -> Fields:
     return {"type": "array", "items": {"type": "string"}, "description": words}
 
 
@@ -190,47 +192,47 @@ def core_tools() -> list[Tool]:
             "recall",
             "Ask what past sessions and memories of this repository know. INJECT: rows that bear on it. KNOWLEDGE: "
             "read the file. SILENCE: nothing is known, go on without.",
-            _schema(
-                ("question",), question=_string("A question in plain words"),
-                file=_string("Only what touched this path"),
-                since=_string("Only from this date or age on: 2026-03-01, 30d"), limit=number,
+            _args(
+                ("question",), question=_arg("A question in plain words"),
+                file=_arg("Only what touched this path"),
+                since=_arg("Only from this date or age on: 2026-03-01, 30d"), limit=number,
                 budget={**number, "description": "Tokens of the answer, at most 1800"},
             ),
-            reads, _recall,
+            reads, _core_recall,
         ),
         (
             "read_session", "Read turns of a session that recall named, a page at a time.",
-            _schema(
-                ("session",), session=_string("Handle as recall gives it, 32p486y8k2 or 32p486y8k2#3, or a commit"),
+            _args(
+                ("session",), session=_arg("Handle as recall gives it, 32p486y8k2 or 32p486y8k2#3, or a commit"),
                 first={**number, "description": "First turn"}, count={**number, "description": "Turns at most"},
             ),
-            reads, _read_session,
+            reads, _core_read_session,
         ),
         (
             "why", "Find the turn that wrote lines of a file, or led to a commit.",
-            _schema(("target",), target=_string("FILE:LINE, FILE:LINE-LINE, FILE or a commit")), reads, _why,
+            _args(("target",), target=_arg("FILE:LINE, FILE:LINE-LINE, FILE or a commit")), reads, _why,
         ),
         (
             "check",
             "Hold what you are about to do against decisions and ruled-out approaches, before you propose it. "
             "RULED-OUT: do not. CONSULT: judge by these. CLEAR: nothing bears on it.",
-            _schema(("plan",), plan=_string("The approach, command or diff"), files=_list("Files it touches")),
+            _args(("plan",), plan=_arg("The approach, command or diff"), files=_arg_list("Files it touches")),
             reads, _check,
         ),
         (
             "remember", "Keep a decision, a dead end or a fact for later sessions. A person accepts it afterwards.",
-            _schema(
-                ("text",), text=_string("One or two sentences; of a dead end, the approach"),
-                type={"type": "string", "enum": list(MEMORY_TYPES)}, because=_string("The reason"),
-                instead=_string("What to do instead"), tags=_list("Tags"),
-                when=_list("Of a dead end: regular expressions of its code, such as `import redis`"),
+            _args(
+                ("text",), text=_arg("One or two sentences; of a dead end, the approach"),
+                type={"type": "string", "enum": list(MEMORY_TYPES)}, because=_arg("The reason"),
+                instead=_arg("What to do instead"), tags=_arg_list("Tags"),
+                when=_arg_list("Of a dead end: regular expressions of its code, such as `import redis`"),
             ),
-            adds, _remember,
+            adds, _core_remember,
         ),
         (
             "forget", "Take a memory back.",
-            _schema(("memory",), memory=_string("Its id"), note=_string("The reason")),
-            {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}, _forget,
+            _args(("memory",), memory=_arg("Its id"), note=_arg("The reason")),
+            {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}, _core_forget,
         ),
     ]  # fmt: skip
     return [

@@ -17,7 +17,7 @@ from rekal.app.memory_graph import (
     remove_observations,
     unrelate,
 )
-from rekal.mcp.tools import Tool, ToolAnswer, ToolCall, bind_tools, pretty, say
+from rekal.mcp.tools import AgentCall, Tool, ToolAnswer, bind_tools, pretty, say
 from rekal.memory.graph import Graph, GraphEntity, GraphRelation
 
 RESOURCE = "memory://knowledge-graph"
@@ -52,12 +52,12 @@ def graph_fields(graph: Graph, names: Sequence[str] | None = None) -> Fields:
     }
 
 
-def _whole(call: ToolCall) -> ToolAnswer:
+def _graph_whole(call: AgentCall) -> ToolAnswer:
     found = graph_fields(read_graph(call.desk))
     return say(pretty(found), found)
 
 
-def _search(call: ToolCall) -> ToolAnswer:
+def _graph_search(call: AgentCall) -> ToolAnswer:
     query, graph = call.text("query").lower(), read_graph(call.desk)
     names = [
         one.name
@@ -68,12 +68,12 @@ def _search(call: ToolCall) -> ToolAnswer:
     return say(pretty(found), found)
 
 
-def _open(call: ToolCall) -> ToolAnswer:
+def _graph_open(call: AgentCall) -> ToolAnswer:
     found = graph_fields(read_graph(call.desk), call.texts("names"))
     return say(pretty(found), found)
 
 
-def _create_entities(call: ToolCall) -> ToolAnswer:
+def _create_entities(call: AgentCall) -> ToolAnswer:
     wanted = [
         NewEntity(one["name"], one["entityType"], tuple(one["observations"])) for one in call.arguments["entities"]
     ]
@@ -81,16 +81,16 @@ def _create_entities(call: ToolCall) -> ToolAnswer:
     return say(pretty(made), {"entities": made})
 
 
-def _ends(items: Sequence[Fields]) -> list[Ends]:
+def _graph_ends(items: Sequence[Fields]) -> list[Ends]:
     return [Ends(one["from"], one["to"], one["relationType"]) for one in items]
 
 
-def _create_relations(call: ToolCall) -> ToolAnswer:
-    made = [relation_fields(one) for one in relate(call.desk, _ends(call.arguments["relations"]))]
+def _create_relations(call: AgentCall) -> ToolAnswer:
+    made = [relation_fields(one) for one in relate(call.desk, _graph_ends(call.arguments["relations"]))]
     return say(pretty(made), {"relations": made})
 
 
-def _add_observations(call: ToolCall) -> ToolAnswer:
+def _add_observations(call: AgentCall) -> ToolAnswer:
     asked = call.arguments["observations"]
     wanted = [NewObservation(one["entityName"], text) for one in asked for text in one["contents"]]
     # Entities without a text to add are looked up by this, too: an unknown one fails the whole call.
@@ -108,7 +108,7 @@ def _done(message: str) -> ToolAnswer:
     return say(message, {"success": True, "message": message})
 
 
-def _delete_entities(call: ToolCall) -> ToolAnswer:
+def _delete_entities(call: AgentCall) -> ToolAnswer:
     names = list(dict.fromkeys(call.texts("entityNames")))
     gone = remove_entities(call.desk, names)
     missing = [name for name in names if name not in gone]
@@ -117,7 +117,7 @@ def _delete_entities(call: ToolCall) -> ToolAnswer:
     return _done("Entities deleted successfully")
 
 
-def _delete_observations(call: ToolCall) -> ToolAnswer:
+def _delete_observations(call: AgentCall) -> ToolAnswer:
     wanted = [
         NewObservation(one["entityName"], text) for one in call.arguments["deletions"] for text in one["observations"]
     ]
@@ -130,8 +130,8 @@ def _delete_observations(call: ToolCall) -> ToolAnswer:
     )
 
 
-def _delete_relations(call: ToolCall) -> ToolAnswer:
-    wanted = list(dict.fromkeys(_ends(call.arguments["relations"])))
+def _delete_relations(call: AgentCall) -> ToolAnswer:
+    wanted = list(dict.fromkeys(_graph_ends(call.arguments["relations"])))
     gone = unrelate(call.desk, wanted)
     whole = gone == len(wanted)
     return _done(
@@ -153,8 +153,8 @@ def graph_tools() -> list[Tool]:
         "delete_entities": _delete_entities,
         "delete_observations": _delete_observations,
         "delete_relations": _delete_relations,
-        "read_graph": _whole,
-        "search_nodes": _search,
-        "open_nodes": _open,
+        "read_graph": _graph_whole,
+        "search_nodes": _graph_search,
+        "open_nodes": _graph_open,
     }
     return bind_tools("graph", runs, READS)

@@ -20,13 +20,13 @@ from rekal.mcp.conversations import (
     answer_rows,
     answer_text,
     begin_conversation,
+    call_project,
     list_conversation_links,
     list_stale,
     list_threads,
-    project_of,
     stamp,
 )
-from rekal.mcp.tools import SHORTEST_ID, Tool, ToolAnswer, ToolCall, bind_tools, fail, pretty, say
+from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, bind_tools, fail, pretty, say
 from rekal.memory.events import Amend, MemoryType
 from rekal.memory.state import Memory
 from rekal.memory.write import NewMemory
@@ -56,7 +56,7 @@ def memory_fields(one: Memory, score: float = 0.0) -> Fields:
     }
 
 
-def _held(call: ToolCall, project: str | None, kind: str = "", conversation: str = "") -> list[Memory]:
+def _memory_held(call: AgentCall, project: str | None, kind: str = "", conversation: str = "") -> list[Memory]:
     """Memories that hold, of a project and type, newest first."""
     query = MemoryQuery(types=(kind,) if kind else (), conversation=conversation or None, limit=-1)
     return [one for one in list_memories(call.desk, query).memories if one.project == project]
@@ -69,12 +69,12 @@ def _find(desk: Desk, name: str) -> Memory | None:
         return None
 
 
-def _set_project(call: ToolCall) -> ToolAnswer:
+def _set_project(call: AgentCall) -> ToolAnswer:
     call.settings["project"] = call.text("project")
     return answer_text(f"Default project set to '{call.text('project')}'")
 
 
-def _store(call: ToolCall) -> ToolAnswer:
+def _store(call: AgentCall) -> ToolAnswer:
     new = _new_memory(call, call.text("memory_type", "fact"))
     if old := call.text("replaces"):  # version 3
         if _find(call.desk, old) is None:
@@ -84,18 +84,18 @@ def _store(call: ToolCall) -> ToolAnswer:
     return answer_text(f"Stored memory {remember(call.desk, new).memory.id}")
 
 
-def _new_memory(call: ToolCall, kind: str, ttl: float | None = None) -> NewMemory:
+def _new_memory(call: AgentCall, kind: str, ttl: float | None = None) -> NewMemory:
     return NewMemory(
         text=call.text("content"),
         type=cast(MemoryType, kind),  # one of the contract's: validation has checked it
         tags=tuple(call.texts("tags")),
-        project=project_of(call),
+        project=call_project(call),
         conversation=call.text("conversation_id") or None,
         ttl=ttl,
     )
 
 
-def _store_scratch(call: ToolCall) -> ToolAnswer:
+def _store_scratch(call: AgentCall) -> ToolAnswer:
     hours = call.arguments.get("ttl_hours", 24.0)
     if not isinstance(hours, int | float) or not 0 < hours < 1e6:
         return fail("Error executing tool memory_store_scratch: ttl_hours must be above 0")
@@ -103,7 +103,7 @@ def _store_scratch(call: ToolCall) -> ToolAnswer:
     return answer_text(f"Stored scratch memory {made.id} (expires {stamp(made.ends_at)})")
 
 
-def _weights(call: ToolCall, project: str | None) -> RankWeights:
+def _weights(call: AgentCall, project: str | None) -> RankWeights:
     chosen = dict(call.settings.get("weights", {}).get(project, {}))
     for key in _WEIGHTS:
         if isinstance(value := call.arguments.get(key), int | float):
@@ -111,20 +111,20 @@ def _weights(call: ToolCall, project: str | None) -> RankWeights:
     return RankWeights(**{_WEIGHTS[key]: value for key, value in chosen.items()})
 
 
-def _search_memories(call: ToolCall, limit: int) -> list[ScoredMemory]:
-    project = project_of(call)
-    held = _held(call, project, call.text("memory_type"), call.text("conversation_id"))
+def _search_memories(call: AgentCall, limit: int) -> list[ScoredMemory]:
+    project = call_project(call)
+    held = _memory_held(call, project, call.text("memory_type"), call.text("conversation_id"))
     if tier := call.text("tier"):
         held = [one for one in held if memory_fields(one)["tier"] == tier]
     return rank_by_text(call.desk, held, call.text("query"), limit, _weights(call, project))
 
 
-def _search(call: ToolCall) -> ToolAnswer:
+def _memory_search(call: AgentCall) -> ToolAnswer:
     found = _search_memories(call, call.number("limit", 10, MOST_ROWS))
     return answer_rows([memory_fields(one.memory, one.score) for one in found])
 
 
-def _update(call: ToolCall) -> ToolAnswer:
+def _update(call: AgentCall) -> ToolAnswer:
     name = call.text("memory_id")
     changes: Fields = {}
     if content := call.text("content"):
@@ -139,7 +139,7 @@ def _update(call: ToolCall) -> ToolAnswer:
     return answer_text(f"Updated memory {name}")
 
 
-def _delete(call: ToolCall) -> ToolAnswer:
+def _delete(call: AgentCall) -> ToolAnswer:
     name = call.text("memory_id")
     held = _find(call.desk, name)
     if held is None or held.state == "retracted":
@@ -148,8 +148,8 @@ def _delete(call: ToolCall) -> ToolAnswer:
     return answer_text(f"Deleted memory {name}")
 
 
-def _set_config(call: ToolCall) -> ToolAnswer:
-    key, value, project = call.text("key"), call.text("value"), project_of(call)
+def _set_config(call: AgentCall) -> ToolAnswer:
+    key, value, project = call.text("key"), call.text("value"), call_project(call)
     if key not in _WEIGHTS:
         return answer_text(f"Invalid config key '{key}'. Valid keys: {', '.join(_WEIGHTS)}")
     if project is None:
@@ -163,7 +163,7 @@ def _set_config(call: ToolCall) -> ToolAnswer:
     return answer_text(f"Set {key}={value} for project '{project}'")
 
 
-def _supersede(call: ToolCall) -> ToolAnswer:
+def _supersede(call: AgentCall) -> ToolAnswer:
     name = call.text("old_id")
     old = _find(call.desk, name)
     if old is None:
@@ -178,13 +178,13 @@ def _supersede(call: ToolCall) -> ToolAnswer:
     return answer_text(f"Created memory {supersede(call.desk, name, new).memory.id} superseding {name}")
 
 
-def _link(call: ToolCall) -> ToolAnswer:
+def _memory_link(call: AgentCall) -> ToolAnswer:
     one, other, relation = call.text("from_id"), call.text("to_id"), call.text("relation")
     link_memories(call.desk, one, relation, other)
     return answer_text(f"Linked {one} --{relation}--> {other}")
 
 
-def _conflict_fields(call: ToolCall, project: str | None, *, every: bool) -> list[Fields]:
+def _conflict_fields(call: AgentCall, project: str | None, *, every: bool) -> list[Fields]:
     memories = call.desk.memories()
     held = {one.id: one for one in memories.all if one.current}
     out = []
@@ -200,7 +200,7 @@ def _conflict_fields(call: ToolCall, project: str | None, *, every: bool) -> lis
     return out
 
 
-def _build_context(call: ToolCall) -> ToolAnswer:
+def _build_context(call: AgentCall) -> ToolAnswer:
     found = _search_memories(call, call.number("limit", 10, MOST_ROWS))
     query = call.text("query")
     if "min_score" in call.arguments:  # version 3
@@ -232,7 +232,7 @@ def _build_context(call: ToolCall) -> ToolAnswer:
     return say(pretty(answer), answer)
 
 
-def _similar(call: ToolCall) -> ToolAnswer:
+def _similar(call: AgentCall) -> ToolAnswer:
     one = _find(call.desk, call.text("memory_id"))
     if one is None:
         return answer_rows([])
@@ -241,16 +241,16 @@ def _similar(call: ToolCall) -> ToolAnswer:
     return answer_rows([memory_fields(other.memory, other.score) for other in found])
 
 
-def _topics(call: ToolCall) -> ToolAnswer:
-    held = _held(call, project_of(call))
+def _memory_topics(call: AgentCall) -> ToolAnswer:
+    held = _memory_held(call, call_project(call))
     counts = Counter(one.type for one in held)
     latest = {kind: max(one.occurred_at for one in held if one.type == kind) for kind in counts}
     return answer_rows([{"topic": kind, "count": n, "latest": stamp(latest[kind])} for kind, n in counts.most_common()])
 
 
-def _timeline(call: ToolCall) -> ToolAnswer:
+def _timeline(call: AgentCall) -> ToolAnswer:
     start, end = call.text("start"), call.text("end")
-    found = [memory_fields(one) for one in _held(call, project_of(call))]
+    found = [memory_fields(one) for one in _memory_held(call, call_project(call))]
     found = [
         one for one in found if (not start or one["created_at"] >= start) and (not end or one["created_at"] <= end)
     ]
@@ -258,7 +258,7 @@ def _timeline(call: ToolCall) -> ToolAnswer:
     return answer_rows(found[: call.number("limit", 20, MOST_ROWS)])
 
 
-def _related(call: ToolCall) -> ToolAnswer:
+def _related(call: AgentCall) -> ToolAnswer:
     one = _find(call.desk, call.text("memory_id"))
     memories = call.desk.memories()
     held = {other.id: other for other in memories.all}
@@ -270,7 +270,7 @@ def _related(call: ToolCall) -> ToolAnswer:
     return answer_rows([{"relation": relation, "id": other.id, "content": other.text} for relation, other in pairs])
 
 
-def _health(call: ToolCall) -> ToolAnswer:
+def _health(call: AgentCall) -> ToolAnswer:
     memories, graph = call.desk.memories(), read_graph(call.desk)
     held = memories.current()
     times = sorted(one.occurred_at for one in held)
@@ -287,12 +287,12 @@ def _health(call: ToolCall) -> ToolAnswer:
     return say(pretty(answer), answer)
 
 
-def _conflicts(call: ToolCall) -> ToolAnswer:
-    project = project_of(call)
+def _conflicts(call: AgentCall) -> ToolAnswer:
+    project = call_project(call)
     return answer_rows(_conflict_fields(call, project, every=project is None))
 
 
-def _prune(call: ToolCall) -> ToolAnswer:
+def _memory_prune(call: AgentCall) -> ToolAnswer:
     project, kind, before = call.text("project"), call.text("memory_type"), call.text("before")
     days = call.arguments.get("older_than_days")
     # The connection's project is no filter: it was not set to delete by.
@@ -331,19 +331,19 @@ def memory_tools() -> list[Tool]:
         "memory_set_project": _set_project,
         "memory_store": _store,
         "memory_store_scratch": _store_scratch,
-        "memory_search": _search,
+        "memory_search": _memory_search,
         "memory_delete": _delete,
-        "memory_prune": _prune,
+        "memory_prune": _memory_prune,
         "memory_update": _update,
         "memory_set_config": _set_config,
         "memory_similar": _similar,
-        "memory_topics": _topics,
+        "memory_topics": _memory_topics,
         "memory_timeline": _timeline,
         "memory_related": _related,
         "memory_health": _health,
         "memory_conflicts": _conflicts,
         "memory_supersede": _supersede,
-        "memory_link": _link,
+        "memory_link": _memory_link,
         "memory_build_context": _build_context,
     }
     return bind_tools("memory", runs, READS)

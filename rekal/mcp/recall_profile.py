@@ -11,7 +11,7 @@ from rekal.app.hosts.memory_search import RankWeights, rank_by_text
 from rekal.app.memories import remember, review_memory
 from rekal.app.memory_views import find_memory
 from rekal.errors import UsageError
-from rekal.mcp.tools import SHORTEST_ID, Tool, ToolAnswer, ToolCall, fail, pretty, say
+from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, fail, pretty, say
 from rekal.memory.write import NewMemory
 
 _MOST = 100
@@ -20,28 +20,28 @@ _NOTHING = "No results found."
 Fields = dict[str, Any]
 
 
-def _schema(required: tuple[str, ...] = (), **properties: Fields) -> Fields:
+def _input(required: tuple[str, ...] = (), **properties: Fields) -> Fields:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def _text(words: str) -> Fields:
+def _words_of(words: str) -> Fields:
     return {"type": "string", "description": words}
 
 
-def _number(words: str, least: float = 0) -> Fields:
+def _amount(words: str, least: float = 0) -> Fields:
     return {"type": "number", "minimum": least, "description": words}
 
 
 _TEXTS: Fields = {"type": "array", "items": {"type": "string"}}
 
 
-def _search(call: ToolCall) -> ToolAnswer:
+def _search_search(call: AgentCall) -> ToolAnswer:
     query = call.text("query")
     limit = call.number("limit", call.number("top_k", 10, _MOST), _MOST)
     types = set(call.texts("source_types"))
-    results = [] if types and "memory" not in types else _memories(call, query, limit)
+    results = [] if types and "memory" not in types else _search_memories(call, query, limit)
     if call.desk.app is not None and (not types or types & {"session", "message"}):
-        results += _sessions(call, query, limit)
+        results += _search_sessions(call, query, limit)
     results = results[:limit]
     if not results:
         return say(_NOTHING, {"results": []})
@@ -51,7 +51,7 @@ def _search(call: ToolCall) -> ToolAnswer:
     return say(text, {"results": results})
 
 
-def _memories(call: ToolCall, query: str, limit: int) -> list[Fields]:
+def _search_memories(call: AgentCall, query: str, limit: int) -> list[Fields]:
     since = call.text("since")
     held = [one for one in call.desk.memories().current() if not since or one.occurred_at.isoformat() >= since]
     found = rank_by_text(call.desk, held, query, limit, RankWeights(0.5, 0.5, 0.0))
@@ -65,7 +65,7 @@ def _memories(call: ToolCall, query: str, limit: int) -> list[Fields]:
     ]  # fmt: skip
 
 
-def _sessions(call: ToolCall, query: str, limit: int) -> list[Fields]:
+def _search_sessions(call: AgentCall, query: str, limit: int) -> list[Fields]:
     assert call.desk.app is not None
     answer = ask_question(call.desk.app, Question(text=query, since=call.text("since") or None, limit=limit))
     if answer.verdict != "INJECT":
@@ -79,12 +79,12 @@ def _sessions(call: ToolCall, query: str, limit: int) -> list[Fields]:
     ]  # fmt: skip
 
 
-def _save(call: ToolCall) -> ToolAnswer:
+def _search_save(call: AgentCall) -> ToolAnswer:
     made = remember(call.desk, NewMemory(text=call.text("text"), tags=tuple(call.texts("tags")))).memory
     return say(pretty({"id": made.id, "saved": True}))
 
 
-def _remember(call: ToolCall) -> ToolAnswer:
+def _search_remember(call: AgentCall) -> ToolAnswer:
     text = call.text("text").strip()
     dated = text if _DATED.match(text) else f"[{datetime.now(UTC):%Y-%m-%d}] {text}"
     # ``human`` is an agent's word: what an agent writes is a proposal all the same.
@@ -93,7 +93,7 @@ def _remember(call: ToolCall) -> ToolAnswer:
     return say(f"Saved memory (id={made.id}, type={kind})")
 
 
-def _forget(call: ToolCall) -> ToolAnswer:
+def _search_forget(call: AgentCall) -> ToolAnswer:
     name = call.text("memory_id") or str(call.arguments.get("memory_id", ""))
     try:
         held = find_memory(call.desk, name if len(name) >= SHORTEST_ID else "")
@@ -103,7 +103,7 @@ def _forget(call: ToolCall) -> ToolAnswer:
     return say(f"Deleted memory {held.id}")
 
 
-def _stats(call: ToolCall) -> ToolAnswer:
+def _stats(call: AgentCall) -> ToolAnswer:
     held = call.desk.memories().current()
     counts: dict[str, int] = {}
     for one in held:
@@ -116,32 +116,33 @@ def recall_tools() -> list[Tool]:
     """The five tools; ``recall_search`` takes the parameters of both programs."""
     reads = {"readOnlyHint": True, "openWorldHint": False}
     adds = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
-    search = _schema(
+    search = _input(
         ("query",),
-        query=_text("What to look for"),
-        limit=_number("How many results at most"),
-        top_k=_number("The same as limit"),
-        since=_text("Only from this date on"),
+        query=_words_of("What to look for"),
+        limit=_amount("How many results at most"),
+        top_k=_amount("The same as limit"),
+        since=_words_of("Only from this date on"),
         source_types={**_TEXTS, "description": "Only these: memory, session"},
-        min_confidence=_number("Least score of a memory"),
+        min_confidence=_amount("Least score of a memory"),
     )
     entries = [
-        ("recall_search", "Search past sessions and memories.", search, reads, _search),
+        ("recall_search", "Search past sessions and memories.", search, reads, _search_search),
         (
             "memory_save", "Remember a text.",
-            _schema(("text",), text=_text("What to remember"), tags={**_TEXTS, "description": "Its tags"}), adds, _save,
+            _input(("text",), text=_words_of("What to remember"), tags={**_TEXTS, "description": "Its tags"}),
+            adds, _search_save,
         ),
         (
             "recall_remember", "Remember a fact, with today's date.",
-            _schema(("text",), text=_text("The fact"), human={"type": "boolean", "description": "A person said so"}),
-            adds, _remember,
+            _input(("text",), text=_words_of("The fact"), human={"type": "boolean", "description": "A person said so"}),
+            adds, _search_remember,
         ),
         (
             "recall_forget", "Take a memory back.",
-            _schema(("memory_id",), memory_id={"type": ["string", "integer"], "description": "Id of the memory"}),
-            {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}, _forget,
+            _input(("memory_id",), memory_id={"type": ["string", "integer"], "description": "Id of the memory"}),
+            {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}, _search_forget,
         ),
-        ("recall_stats", "Count what is remembered.", _schema(), reads, _stats),
+        ("recall_stats", "Count what is remembered.", _input(), reads, _stats),
     ]  # fmt: skip
     return [
         Tool(

@@ -24,7 +24,7 @@ from rekal.app.desk import Desk, desk_here
 from rekal.errors import RekalError
 from rekal.mcp.graph_profile import RESOURCE, graph_fields
 from rekal.mcp.profiles import INSTRUCTIONS, tools_of
-from rekal.mcp.tools import Tool, ToolAnswer, ToolCall, fail, pretty
+from rekal.mcp.tools import AgentCall, Tool, ToolAnswer, fail, pretty
 
 _ROOTS_PATIENCE = 2.0  # seconds for a client to say which folders it works in
 _ONE_AT_A_TIME = threading.Lock()
@@ -96,14 +96,14 @@ class RekalServer:
             return fail(f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: {asked}")
         with _ONE_AT_A_TIME:
             try:
-                return tool.run(ToolCall(self.desk(), arguments, self._settings))
+                return tool.run(AgentCall(self.desk(), arguments, self._settings))
             except RekalError as error:
                 return fail(error.message if self._profile.startswith("graph") else str(error))
             except OSError as error:
                 return fail(f"{error.strerror or error}")
 
     def desk(self) -> Desk:
-        """Where calls read and write: the repository at hand, else the person's own store."""
+        """The desk at which calls read and write: the repository at hand, else the person's own store."""
         os.chdir(self._cwd if self._cwd.is_dir() else "/")
         return desk_here(via="mcp", actor_kind="agent")
 

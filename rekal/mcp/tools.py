@@ -18,14 +18,14 @@ _CONTRACTS = Path(__file__).with_name("contracts")
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):
-    """What a call gives: ``texts``, a content block each, ``structured`` where the contract has it."""
+    """The answer of a call: ``texts``, a content block each, ``structured`` where the contract has it."""
 
     texts: tuple[str, ...]
     structured: dict[str, Any] | None = None
     error: bool = False
 
 
-class ToolCall(msgspec.Struct, frozen=True, dict=True):
+class AgentCall(msgspec.Struct, frozen=True, dict=True):
     """One call: where it reads and writes, its arguments, and what this connection has set (``memory_set_project``)."""
 
     desk: Desk
@@ -52,7 +52,7 @@ class Tool(msgspec.Struct, frozen=True):
     """``contract`` is the entry of ``tools/list``. ``writes``: it is left out of a read-only server."""
 
     contract: Mapping[str, Any]
-    run: Callable[[ToolCall], ToolAnswer]
+    run: Callable[[AgentCall], ToolAnswer]
     writes: bool
 
     @property
@@ -68,7 +68,7 @@ def read_contracts(profile: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in listed}
 
 
-def bind_tools(profile: str, runs: Mapping[str, Callable[[ToolCall], ToolAnswer]], reads: Sequence[str]) -> list[Tool]:
+def bind_tools(profile: str, runs: Mapping[str, Callable[[AgentCall], ToolAnswer]], reads: Sequence[str]) -> list[Tool]:
     """The tools of a contract, in its order, each with its function; those in ``reads`` change nothing."""
     out = []
     for name, contract in read_contracts(profile).items():

@@ -147,7 +147,7 @@ def test_a_session_is_given_no_more_than_its_bound(hook: Hook, worked: Rekal) ->
     assert hook("prompt", prompt=ASK).out == ""
 
 
-@pytest.mark.parametrize("data", ["", "no json", "[]", "3", '{"prompt": 7, "cwd": 9, "tool_input": "{"}', "\ud800"])
+@pytest.mark.parametrize("data", ["", "no json", "[]", "3", '{"prompt": 7, "cwd": 9, "tool_input": "{"}', "\udcff"])
 def test_any_input_ends_well(worked: Rekal, data: str) -> None:
     for moment in ("start", "prompt", "tool", "nonsense"):
         ran = worked("hook", moment, f"--input={data}")

@@ -23,7 +23,7 @@ _LONGEST = 220  # characters of an excerpt
 
 
 class BriefSession(msgspec.Struct, frozen=True):
-    """What a session did. ``asked`` and ``came_to`` are its own words, cut; ``commits`` are id and subject."""
+    """One session in a hand-over. ``asked`` and ``came_to`` are its own words, cut; ``commits`` are id and subject."""
 
     session_id: str
     agent: str
@@ -71,11 +71,11 @@ def make_brief(app: App, *, sessions: int = 3, wait: float = 5.0) -> Brief:
         held = fold(read_events(ledger.con), now)
     place = place_of_desk(desk)
     rules = [one for one in held.all if one.is_rule and one.opens_gate and in_scope(one.scope, place)]
-    decided, waiting = _decided(app, rules), _waiting(held.all, place)
-    return Brief(branch, [_session(one) for one in recent], decided, [*_unfinished(recent), *waiting])
+    decided, waiting = _decided(app, rules), _brief_waiting(held.all, place)
+    return Brief(branch, [_brief_session(one) for one in recent], decided, [*_unfinished(recent), *waiting])
 
 
-def _session(one: RecentSession) -> BriefSession:
+def _brief_session(one: RecentSession) -> BriefSession:
     commits = [f"{sha[:10]} {subject}".strip() for sha, subject in zip(one.commits, one.subjects, strict=True)]
     return BriefSession(
         one.id, one.agent, one.author_name, one.origin, one.branch, one.last_at, one.turns,
@@ -105,7 +105,7 @@ def _unfinished(recent: list[RecentSession]) -> list[str]:
     return [f"{first.agent} session {first.id[:10]} went on after its last commit, or led to none yet"]
 
 
-def _waiting(held: tuple[Memory, ...], place: Place) -> list[str]:
+def _brief_waiting(held: tuple[Memory, ...], place: Place) -> list[str]:
     proposed = [one for one in held if one.state == "proposed" and in_scope(one.scope, place)]
     if not proposed:
         return []

@@ -50,14 +50,14 @@ def read_host_event(moment: str, configured: str, data: str, env: Mapping[str, s
         host=host,
         configured=configured,
         moment=moment,
-        event=_text(payload, "hook_event_name", "hookEventName") or known,
-        session=_text(payload, "session_id", "sessionId", "conversation_id")[:200],
-        cwd=_text(payload, "cwd") or root,
-        source=_text(payload, "source"),
-        prompt=_text(payload, "prompt", "initialPrompt")[:_LONGEST_PROMPT],
-        path=_text(tool, "file_path", "path", "filePath", "notebook_path", "target_file"),
-        command=_text(tool, "command", "cmd")[:_LONGEST_PROMPT],
-        added=_added(tool)[:_LONGEST_EDIT],
+        event=_host_text(payload, "hook_event_name", "hookEventName") or known,
+        session=_host_text(payload, "session_id", "sessionId", "conversation_id")[:200],
+        cwd=_host_text(payload, "cwd") or root,
+        source=_host_text(payload, "source"),
+        prompt=_host_text(payload, "prompt", "initialPrompt")[:_LONGEST_PROMPT],
+        path=_host_text(tool, "file_path", "path", "filePath", "notebook_path", "target_file"),
+        command=_host_text(tool, "command", "cmd")[:_LONGEST_PROMPT],
+        added=_host_added(tool)[:_LONGEST_EDIT],
     )
 
 
@@ -74,7 +74,7 @@ def _calling_host(payload: Mapping[str, Any], configured: str, env: Mapping[str,
     return configured
 
 
-def _text(fields: Mapping[str, Any], *names: str) -> str:
+def _host_text(fields: Mapping[str, Any], *names: str) -> str:
     return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]), "")
 
 
@@ -88,11 +88,11 @@ def _tool_input(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _added(tool: Mapping[str, Any]) -> str:
-    parts = [_text(tool, "content", "new_string", "new_source", "newText", "contents")]
+def _host_added(tool: Mapping[str, Any]) -> str:
+    parts = [_host_text(tool, "content", "new_string", "new_source", "newText", "contents")]
     edits = tool.get("edits")
     if isinstance(edits, list):
-        parts += [_text(one, "new_string", "newText") for one in edits if isinstance(one, dict)]
+        parts += [_host_text(one, "new_string", "newText") for one in edits if isinstance(one, dict)]
     return "\n".join(part for part in parts if part)
 
 

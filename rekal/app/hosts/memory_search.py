@@ -61,7 +61,7 @@ def rank_by_text(
     if not memories or not query.strip():
         return []
     words = _shares(memories, query)
-    near = _cosines(desk, memories, query) if weights.meaning else None
+    near = _ranked_cosines(desk, memories, query) if weights.meaning else None
     now = datetime.now(UTC)
     scored = []
     for n, one in enumerate(memories):
@@ -87,7 +87,9 @@ def _shares(memories: Sequence[Memory], query: str) -> list[float]:
     return [sum(weights[term] for term in asked if term in document) / total for document in documents]
 
 
-def _cosines(desk: Desk, memories: Sequence[Memory], query: str) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+def _ranked_cosines(
+    desk: Desk, memories: Sequence[Memory], query: str
+) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
     from rekal.embed.open import open_chosen
 
     if desk.config.embed.engine == "off":

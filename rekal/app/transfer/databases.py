@@ -34,7 +34,7 @@ TABLES = (
 Row = dict[str, Any]
 
 
-def read_database(path: Path) -> Incoming:
+def read_foreign_database(path: Path) -> Incoming:
     """Read the file of the ``rekal`` server (all versions), of mcp-memory or of the Python ``recall``.
 
     UsageError for one that is none of them, SourceError for one that cannot be read.
@@ -50,21 +50,21 @@ def read_database(path: Path) -> Incoming:
     raise UsageError(f"{path.name} is no store that rekal can read", "give a store of rekal, mcp-memory or recall")
 
 
-def _rows(database: Database, table: str) -> Iterator[Row]:
+def _table(database: Database, table: str) -> Iterator[Row]:
     names = sorted(database.columns(table))
     quoted = ", ".join(f'"{name}"' for name in names)
     for row in database.rows(f'SELECT {quoted} FROM "{table}" ORDER BY rowid'):
         yield dict(zip(names, row, strict=True))
 
 
-def _text(row: Row, name: str) -> str:
+def _cell(row: Row, name: str) -> str:
     value = row.get(name)
     return value if isinstance(value, str) else ""
 
 
 def _tags(row: Row) -> tuple[str, ...]:
     try:
-        value = json.loads(_text(row, "tags") or "[]")
+        value = json.loads(_cell(row, "tags") or "[]")
     except ValueError:
         return ()
     return tuple(tag for tag in texts_of(value if isinstance(value, list) else []) if tag.strip())[:64]
@@ -76,23 +76,23 @@ def _read_rekal(database: Database, tables: set[str]) -> Incoming:
     problems: list[str] = []
     start = datetime.now(UTC)
     if "conversations" in tables:
-        items += _conversations(database, tables, start)
-    for row in _rows(database, "memories"):
-        text, kind = _text(row, "content"), _text(row, "memory_type") or "note"
+        items += _foreign_conversations(database, tables, start)
+    for row in _table(database, "memories"):
+        text, kind = _cell(row, "content"), _cell(row, "memory_type") or "note"
         if not text.strip():
-            problems.append(f"memory {_text(row, 'id')} is empty")
+            problems.append(f"memory {_cell(row, 'id')} is empty")
             continue
         at = parse_stamp(row.get("created_at"), start)
         ends = parse_stamp(row.get("expires_at"), at) if row.get("expires_at") else None
         content = Assert(
             text=text, type=cast(MemoryType, kind if kind in MEMORY_TYPES else "note"), tags=_tags(row),
-            project=_text(row, "project") or None, valid_until=ends,
-            conversation=_foreign("conversation", _text(row, "conversation_id")) or None,
+            project=_cell(row, "project") or None, valid_until=ends,
+            conversation=_foreign("conversation", _cell(row, "conversation_id")) or None,
         )  # fmt: skip
-        items.append(Item(_foreign("memory", _text(row, "id")), "assert", content, at, "memories"))
-    for row in _rows(database, "memory_links") if "memory_links" in tables else ():
-        one, other = (_foreign("memory", _text(row, name)) for name in ("from_id", "to_id"))
-        at, relation = parse_stamp(row.get("created_at"), start), _text(row, "relation")
+        items.append(Item(_foreign("memory", _cell(row, "id")), "assert", content, at, "memories"))
+    for row in _table(database, "memory_links") if "memory_links" in tables else ():
+        one, other = (_foreign("memory", _cell(row, name)) for name in ("from_id", "to_id"))
+        at, relation = parse_stamp(row.get("created_at"), start), _cell(row, "relation")
         if relation == "supersedes":
             items.append(Item(other, "supersede", Supersede(by=one), at, "links"))
         elif relation:
@@ -102,21 +102,21 @@ def _read_rekal(database: Database, tables: set[str]) -> Incoming:
     return Incoming("rekal memory server", tuple(items), tuple(problems))
 
 
-def _conversations(database: Database, tables: set[str], start: datetime) -> list[Item]:
+def _foreign_conversations(database: Database, tables: set[str], start: datetime) -> list[Item]:
     earlier: dict[str, dict[str, str]] = {}
-    for row in _rows(database, "conversation_links") if "conversation_links" in tables else ():
-        earlier.setdefault(_text(row, "from_id"), {})[_text(row, "relation")] = _text(row, "to_id")
+    for row in _table(database, "conversation_links") if "conversation_links" in tables else ():
+        earlier.setdefault(_cell(row, "from_id"), {})[_cell(row, "relation")] = _cell(row, "to_id")
     out = []
-    for row in _rows(database, "conversations"):
-        links = earlier.get(_text(row, "id"), {})
+    for row in _table(database, "conversations"):
+        links = earlier.get(_cell(row, "id"), {})
         said = StartConversation(
-            title=_text(row, "title") or None,
-            project=_text(row, "project") or None,
+            title=_cell(row, "title") or None,
+            project=_cell(row, "project") or None,
             follows=_foreign("conversation", links.get("follows_up_on", "")) or None,
             branches=_foreign("conversation", links.get("branches_from", "")) or None,
         )
         at = parse_stamp(row.get("started_at"), start)
-        out.append(Item(_foreign("conversation", _text(row, "id")), "conversation", said, at, "conversations"))
+        out.append(Item(_foreign("conversation", _cell(row, "id")), "conversation", said, at, "conversations"))
     return out
 
 
@@ -130,14 +130,14 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
     names: dict[Any, str] = {}
     relations: dict[Any, str] = {}
     items: list[Item] = []
-    for row in _rows(database, "entities"):
-        name = _text(row, "name")
+    for row in _table(database, "entities"):
+        name = _cell(row, "name")
         names[row.get("id")] = name
-        said = SetEntity(name=name, type=_text(row, "entity_type"), status=_text(row, "status"))
+        said = SetEntity(name=name, type=_cell(row, "entity_type"), status=_cell(row, "status"))
         items.append(Item(entity_id(name), "entity", said, parse_stamp(row.get("created_at"), start), "entities"))
     problems = []
     replaced = 0
-    for row in _rows(database, "observations"):
+    for row in _table(database, "observations"):
         owner = names.get(row.get("entity_id"))
         if owner is None:
             problems.append(f"observation {row.get('id')} belongs to no entity")
@@ -145,21 +145,21 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
         if row.get("superseded_at"):
             replaced += 1
             continue
-        said_ = Observe(text=_text(row, "content"), kind=_text(row, "kind"))
+        said_ = Observe(text=_cell(row, "content"), kind=_cell(row, "kind"))
         items.append(
             Item(entity_id(owner), "observe", said_, parse_stamp(row.get("created_at"), start), "observations")
         )
     if replaced:
         problems.append(f"{replaced} observations that had been replaced were left out")
-    for row in _rows(database, "relations"):
+    for row in _table(database, "relations"):
         source, target = (names.get(row.get(end)) for end in ("from_entity", "to_entity"))
-        kind = _text(row, "relation_type")
+        kind = _cell(row, "relation_type")
         if not (source and target and kind):
             problems.append(f"relation {row.get('id')} has an end that is not there")
             continue
         id_ = relation_id(source, target, kind)
         relations[row.get("id")] = id_
-        made = Relate(source=source, target=target, type=kind, context=_text(row, "context") or None)
+        made = Relate(source=source, target=target, type=kind, context=_cell(row, "context") or None)
         items.append(Item(id_, "relate", made, parse_stamp(row.get("created_at"), start), "relations"))
         if row.get("ended_at"):
             items.append(Item(id_, "end_relation", EndRelation(), parse_stamp(row.get("ended_at"), start)))
@@ -170,14 +170,14 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
 def _reflections(
     database: Database, names: dict[Any, str], relations: dict[Any, str], start: datetime
 ) -> Iterator[Item]:
-    for row in _rows(database, "reflections"):
-        kind, number = _text(row, "target_type"), row.get("target_id")
+    for row in _table(database, "reflections"):
+        kind, number = _cell(row, "target_type"), row.get("target_id")
         about = kind if kind in ("entity", "session", "relation") else "all"
         target = {"entity": names.get(number), "relation": relations.get(number)}.get(
             about, str(number) if number is not None and about == "session" else None
         )
         said = Reflect(
-            text=_text(row, "content"), author=_text(row, "author"), mood=_text(row, "mood") or None,
+            text=_cell(row, "content"), author=_cell(row, "author"), mood=_cell(row, "mood") or None,
             about=about, target=target,  # type: ignore[arg-type]
         )  # fmt: skip
         id_ = ids.derive("imported", "reflection", str(row.get("id")), said.text)
@@ -188,8 +188,12 @@ def _read_recall(database: Database) -> Incoming:
     start = datetime.now(UTC)
     items = []
     derived = 0
-    for row in _rows(database, "chunks"):
-        kind, source, text = _text(row, "source_type") or "ingest", _text(row, "source_file"), _text(row, "content")
+    for row in _table(database, "chunks"):
+        kind, source, text = (
+            _cell(row, "source_type") or "ingest",
+            _cell(row, "source_file"),
+            _cell(row, "content"),
+        )
         if kind == "dream":
             derived += 1
             continue

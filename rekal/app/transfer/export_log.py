@@ -17,15 +17,15 @@ def export_log(desk: Desk, format_: str, *, personal: bool = False) -> str:
     return FORMATS[format_](desk, personal)
 
 
-def _events(desk: Desk, personal: bool) -> str:
-    return _lines(desk.events(personal=personal))
+def _export_events(desk: Desk, personal: bool) -> str:
+    return _export_lines(desk.events(personal=personal))
 
 
-def _memories(desk: Desk, personal: bool) -> str:
-    return _lines([one for one in desk.memories().all if one.personal is personal or desk.app is None])
+def _export_memories(desk: Desk, personal: bool) -> str:
+    return _export_lines([one for one in desk.memories().all if one.personal is personal or desk.app is None])
 
 
-def _lines(records: list[object] | list[Memory] | object) -> str:
+def _export_lines(records: list[object] | list[Memory] | object) -> str:
     assert isinstance(records, list)
     return "".join(msgspec.json.encode(one).decode() + "\n" for one in records)
 
@@ -50,8 +50,8 @@ def _anthropic(desk: Desk, personal: bool) -> str:
 
 
 FORMATS: Mapping[str, Callable[[Desk, bool], str]] = {
-    "events": _events,
-    "jsonl": _memories,
+    "events": _export_events,
+    "jsonl": _export_memories,
     "markdown": _markdown,
     "anthropic": _anthropic,
 }

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rekal.app.desk import Desk
-from rekal.app.transfer.databases import read_database
+from rekal.app.transfer.databases import read_foreign_database
 from rekal.app.transfer.graph_lines import read_graph_lines
-from rekal.app.transfer.items import Imported, Incoming, write_incoming
+from rekal.app.transfer.items import ImportReport, Incoming, write_incoming
 from rekal.app.transfer.notes import is_notes_folder, read_notes
 from rekal.errors import UsageError
 
@@ -16,15 +16,15 @@ _SQLITE = b"SQLite format 3\0"
 _LARGEST = 256 << 20
 
 
-def import_file(desk: Desk, path: Path, *, personal: bool = False) -> Imported:
+def import_file(desk: Desk, path: Path, *, personal: bool = False) -> ImportReport:
     """Import ``path`` into the log. The same file twice adds nothing; the file itself is only read.
 
     UsageError for what is not recognised, SourceError for a database that cannot be read.
     """
-    return write_incoming(desk, _read(path), personal=personal)
+    return write_incoming(desk, _import_read(path), personal=personal)
 
 
-def _read(path: Path) -> Incoming:
+def _import_read(path: Path) -> Incoming:
     if not path.exists():
         raise UsageError(f"there is no {path}", "give a file or a folder")
     if path.is_dir():
@@ -36,7 +36,7 @@ def _read(path: Path) -> Incoming:
     with path.open("rb") as file:
         head = file.read(len(_SQLITE))
     if head == _SQLITE:
-        return read_database(path)
+        return read_foreign_database(path)
     stamp = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     found = read_graph_lines(path.read_bytes().decode("utf-8", "replace"), stamp)
     if not found.items:

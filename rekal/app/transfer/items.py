@@ -39,7 +39,7 @@ class Incoming(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-class Imported(msgspec.Struct, frozen=True):
+class ImportReport(msgspec.Struct, frozen=True):
     """The report of an import. ``read`` counts what the file holds by name, ``written`` events that are new in the log.
 
     ``held`` items were there already.
@@ -52,7 +52,7 @@ class Imported(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
-def write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) -> Imported:
+def write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) -> ImportReport:
     """Append what is not in the log yet, in one transaction. A text that is too long is left out and said."""
     now = datetime.now(UTC)
     events, problems = [], list(incoming.problems)
@@ -79,7 +79,7 @@ def write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) ->
                 MemoryEvent(event_id, item.memory_id, item.kind, payload, incoming.format, "imported", item.at, now)
             )
         written = append_events(ledger, events)
-    return Imported(incoming.format, dict(read), written, len(incoming.items) - written, problems)
+    return ImportReport(incoming.format, dict(read), written, len(incoming.items) - written, problems)
 
 
 def _scrubbed(desk: Desk, content: Content) -> Content:
@@ -112,5 +112,5 @@ def parse_stamp(value: object, default: datetime) -> datetime:
 
 
 def texts_of(values: Sequence[object]) -> Iterator[str]:
-    """Those of the values that are text."""
+    """Yield the values that are text."""
     yield from (value for value in values if isinstance(value, str))

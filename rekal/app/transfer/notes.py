@@ -20,7 +20,7 @@ _LARGEST = 1 << 20
 
 def is_notes_folder(path: Path) -> bool:
     """True if a folder has Markdown notes with front matter."""
-    return any(_is_note(_read(note)) for note in _notes(path)[:50])
+    return any(_is_note(_note_read(note)) for note in _notes(path)[:50])
 
 
 def _notes(path: Path) -> list[Path]:
@@ -31,7 +31,7 @@ def _notes(path: Path) -> list[Path]:
 
 def _is_note(text: str) -> bool:
     front = _FRONT.match(text)
-    return front is not None and {"title", "type"} <= set(_front_matter(front[1]))
+    return front is not None and {"title", "type"} <= set(_note_front_matter(front[1]))
 
 
 def read_notes(path: Path) -> Incoming:
@@ -41,12 +41,12 @@ def read_notes(path: Path) -> Incoming:
     problems: list[str] = []
     prose = 0
     for note in _notes(path):
-        text = _read(note)
+        text = _note_read(note)
         if not _is_note(text):
             problems.append(f"{note.relative_to(path)} is no note of basic-memory")
             continue
         front = _FRONT.match(text)
-        head = _front_matter(front[1]) if front else {}
+        head = _note_front_matter(front[1]) if front else {}
         name = str(head.get("title") or note.stem)
         at = datetime.fromtimestamp(note.stat().st_mtime, UTC)
         made_of = SetEntity(name=name, type=str(head.get("type") or "note"))
@@ -66,7 +66,7 @@ def read_notes(path: Path) -> Incoming:
     return Incoming("basic-memory", (*items, *relations), tuple(problems))
 
 
-def _front_matter(text: str) -> dict[str, Any]:
+def _note_front_matter(text: str) -> dict[str, Any]:
     try:
         found = decode_yaml(text)
     except ValueError:
@@ -74,7 +74,7 @@ def _front_matter(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read(note: Path) -> str:
+def _note_read(note: Path) -> str:
     try:
         return note.read_text("utf-8", "replace") if note.stat().st_size <= _LARGEST else ""
     except OSError:

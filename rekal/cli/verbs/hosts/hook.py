@@ -29,7 +29,7 @@ def command(moment: str, host: str, data: str, ignored: tuple[str, ...]) -> int:
         return 0
     answer = answer_hook(moment, host, data)
     if answer.app is not None and answer.capture:
-        _start(answer.app, start_worker)
+        _hook_start(answer.app, start_worker)
     print_block(answer.text)
     return 0
 
@@ -38,10 +38,10 @@ def _wake(host: str, data: str) -> None:
     """Start the daemon for the next prompt where one is wanted."""
     app = answer_hook("wake", host, data).app
     if app is not None and app.config.recall.daemon == "auto" and not is_kept():
-        _start(app, start_daemon)
+        _hook_start(app, start_daemon)
 
 
-def _start(app: App, start: Callable[[App], None]) -> None:
+def _hook_start(app: App, start: Callable[[App], None]) -> None:
     try:
         start(app)
     except OSError as error:

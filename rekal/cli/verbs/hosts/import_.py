@@ -9,7 +9,7 @@ import click
 
 from rekal.app.desk import desk_here
 from rekal.app.transfer.import_file import import_file
-from rekal.app.transfer.items import Imported
+from rekal.app.transfer.items import ImportReport
 from rekal.cli.output import json_option, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
 
@@ -27,11 +27,11 @@ def command(path: Path, personal: bool, as_json: bool) -> int:
     Python recall, and folders of basic-memory. The file is only read, and importing it again adds nothing.
     """
     imported = import_file(desk_here(via="import"), path, personal=personal)
-    print_record(imported, as_json, _lines, imported.problems[:_SHOWN])
+    print_record(imported, as_json, _import_lines, imported.problems[:_SHOWN])
     return FOUND if imported.written else NOTHING_FOUND
 
 
-def _lines(imported: Imported) -> Iterator[str]:
+def _import_lines(imported: ImportReport) -> Iterator[str]:
     counts = ", ".join(f"{count} {name}" for name, count in imported.read.items()) or "nothing"
     yield f"{imported.format}: {counts} read; {imported.written} events are new, {imported.held} were here"
     if len(imported.problems) > _SHOWN:

@@ -52,7 +52,7 @@ def command(action: str, names: tuple[str, ...], as_json: bool) -> int:
     notes: list[str] = []
     text = ""
     if action == "on":
-        files, notes = turn_on(app.repo, list(names) or _found(app.home, app.repo.root), find_executable())
+        files, notes = turn_on(app.repo, list(names) or _inject_found(app.home, app.repo.root), find_executable())
     elif action == "off":
         files, notes = turn_off(app.repo, names)
     elif action == "try":
@@ -65,11 +65,11 @@ def command(action: str, names: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         print_json(answer)
     else:
-        _print(answer, action)
+        _inject_print(answer, action)
     return FOUND if action != "try" or text else NOTHING_FOUND
 
 
-def _found(home: Path, root: Path) -> list[str]:
+def _inject_found(home: Path, root: Path) -> list[str]:
     """Hosts that were used on this machine or in this repository; Claude Code when none was."""
     places = {
         "claude": (home / ".claude", root / ".claude"), "codex": (home / ".codex", root / ".codex"),
@@ -80,7 +80,7 @@ def _found(home: Path, root: Path) -> list[str]:
     return [name for name in HOSTS if any(place.is_dir() for place in places[name])] or ["claude"]
 
 
-def _print(answer: InjectAnswer, action: str) -> None:
+def _inject_print(answer: InjectAnswer, action: str) -> None:
     if action == "try":
         print_block(answer.text or "nothing\n")
         if answer.text:

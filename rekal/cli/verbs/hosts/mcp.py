@@ -38,7 +38,7 @@ def command(profile: str, read_only: bool, address: str | None, token: str | Non
 
         anyio.run(server.run_stdio)
         return 0
-    host, port = _parsed(address)
+    host, port = _mcp_parsed(address)
     token = token or secrets.token_urlsafe(24)
     print_line(f"http://{address}/mcp with the header `Authorization: Bearer {token}`", err=True)
     from rekal.mcp.http import run_http
@@ -47,7 +47,7 @@ def command(profile: str, read_only: bool, address: str | None, token: str | Non
     return 0
 
 
-def _parsed(address: str) -> tuple[str, int]:
+def _mcp_parsed(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if host not in ("127.0.0.1", "localhost", "[::1]") or not port.isdigit():
         raise UsageError(f"{address} is not an address of this machine", "write 127.0.0.1:8787")
