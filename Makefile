@@ -51,3 +51,4 @@ soak: $(STAMP)  ## Long-running tests: kill anywhere, many processes, fuzzing
 
 docs: $(STAMP)  ## Write the generated parts of docs/ anew
 	$(BIN)/python scripts/write_docs.py
+	$(BIN)/python scripts/write_integrations.py
