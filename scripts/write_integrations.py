@@ -51,6 +51,7 @@ COMMANDS = {
 
 def files() -> dict[str, str]:
     """All files of integrations/ by path, and the marketplace file that Claude Code looks for at the root."""
+    # Long because it is a table: one entry a file.
     skill = (ROOT / "rekal" / "install" / "SKILL.md").read_text("utf-8")
     plugin = {"name": "rekal", "version": __version__, "description": WORDS, "license": "Apache-2.0"}
     market = {
