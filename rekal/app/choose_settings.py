@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from rekal import config
 from rekal.app.context import App
 from rekal.app.semantic import KEY
 from rekal.config import HELP, user_file
@@ -68,10 +69,7 @@ def _write_choice(path: Path, wanted: dict[str, str | None]) -> None:
         raise Refused(f"{path} has comments, which rewriting it would lose", f"write `embed: {{{lines}}}` there")
     values: Any = yaml.safe_load(text) or {}
     kept = {k: v for k, v in {**values.get("embed", {}), **wanted}.items() if v is not None}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(yaml.safe_dump({**values, "embed": kept}, sort_keys=True), encoding="utf-8")
-    part.replace(path)
+    _replace_file(path, yaml.safe_dump({**values, "embed": kept}, sort_keys=True))
 
 
 def list_models(app: App) -> ModelList:
@@ -126,6 +124,44 @@ def list_settings(app: App, key: str | None) -> SettingsList:
     values = msgspec.to_builtins(app.config)
     settings = [Setting(k, _value_at(values, k), text) for k, text in HELP.items() if key in (None, k)]
     return SettingsList(settings, [str(f) for f in app.settings.files], list(app.settings.warnings))
+
+
+def set_setting(app: App, key: str, text: str, *, user: bool) -> Path:
+    """Write one setting, for this clone or for the ``user``, and return the file. ConfigError for a value that is none.
+
+    ``text`` is read as YAML: ``true``, ``0.5``, ``[a, b]``; empty takes the setting out of the file.
+    """
+    if key not in HELP:
+        raise ConfigError(f"there is no setting {key}", "`rekal config` lists them all")
+    if not user:
+        app.require_store()
+    path = user_file(app.env, app.home) if user else app.layout.own_config
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    if "#" in before:
+        raise Refused(f"{path} has comments, which rewriting it would lose", f"write {key} there")
+    values: Any = yaml.safe_load(before) or {}
+    *parents, last = key.split(".")
+    node = values
+    for parent in parents:
+        node = node.setdefault(parent, {})
+    node.pop(last, None)
+    if text:
+        node[last] = yaml.safe_load(text)
+    _replace_file(path, yaml.safe_dump(values, sort_keys=True) if values else "")
+    try:
+        config.read_settings(app.layout.config, app.env, app.home, app.layout.own_config)
+    except ConfigError:
+        # As it was: a file that cannot be read would stop every command.
+        _replace_file(path, before)
+        raise
+    return path
+
+
+def _replace_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def _value_at(values: Mapping[str, object], key: str) -> object:

@@ -20,7 +20,7 @@ _LISTABLE = ("since", "until", "agent", "author", "branch", "file")
 def describe_silence(answer: Answer, filters: Mapping[str, object]) -> str:
     """Return the sentence for a silent answer. ``filters`` are the options that narrowed it, by name."""
     given = {name: value for name, value in filters.items() if value}
-    if answer.reason == "filtered_out" and given:
+    if answer.reason in ("filtered_out", "nothing_named") and given:
         options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in given.items())
         listed = " ".join(f"--{name} {value}" for name, value in given.items() if name in _LISTABLE)
         return (

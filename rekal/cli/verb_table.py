@@ -8,7 +8,10 @@ from __future__ import annotations
 VERBS: dict[str, tuple[str, str]] = {
     "init": ("init", "Set rekal up in this repository: store, hooks, one line for the agents."),
     "status": ("status", "How the store is: what it holds, what was skipped, what waits, what is wrong."),
-    "config": ("config", "Every setting with its value and what it does; with KEY just that one."),
+    "config": (
+        "config",
+        "Every setting with its value and what it does; with KEY just that one, with VALUE it is set.",
+    ),
     "model": ("model", "The models that make vectors: list them, use one, verify the one in use."),
     "inject": (
         "hosts.inject",

@@ -104,8 +104,8 @@ def refuse_mistyped(words: Sequence[str], verbs: Collection[str]) -> None:
     edits, verb = near[0]
     if edits <= (1 if min(len(first), len(verb)) <= _SHORT else 2):
         raise UsageError(
-            f"there is no verb `{first}`; did you mean `rekal {verb}`?",
-            f'a question goes into quotes: rekal "{" ".join(words)[:60]}"',
+            f"there is no verb `{first}`",
+            f'did you mean `rekal {verb}`? A question goes into quotes: rekal "{" ".join(words)[:60]}"',
         )
 
 

@@ -255,3 +255,24 @@ def test_other_shells_get_every_verb(rekal: Rekal, shell: str) -> None:
     assert [name for name in VERBS if name not in HIDDEN and name not in script] == []
     if found := shutil.which(shell):
         subprocess.run([found, "-n"], input=script, text=True, timeout=60, check=True)
+
+
+def test_config_sets_for_this_clone_and_for_the_user(rekal: Rekal) -> None:
+    assert rekal("config", "recall.limit", "3").code == 0
+    assert rekal("config", "recall.limit").out.startswith("recall.limit: 3\n")
+    assert rekal("config", "--global", "recall.limit", "7").code == 0
+    assert rekal("config", "recall.limit", "").code == 0
+    assert rekal("config", "recall.limit").out.startswith("recall.limit: 7\n")
+    assert rekal("config", "recall.limit", "many").code == 2
+    assert rekal("config", "recall.limit").out.startswith("recall.limit: 7\n")
+    assert rekal("config", "recall.limt", "3").code == 2
+    assert rekal("config", "--global", "recall.limit").code == 2
+
+
+def test_a_named_session_is_resumed(rekal: Rekal) -> None:
+    session = ClaudeSession(rekal.home, rekal.root)
+    session.human("why is the retry queue in Postgres")
+    assert rekal("checkpoint").code == 0
+    name = rekal("sessions").out.split()[0]
+    assert session.session_id in rekal("resume", name).out
+    assert rekal("resume", "nothing").code == 2

@@ -9,18 +9,29 @@ import click
 from rekal.app import choose_settings
 from rekal.app.choose_settings import SettingsList
 from rekal.app.context import find_app
-from rekal.cli.output import json_option, print_record
+from rekal.cli.output import json_option, print_note, print_record
+from rekal.errors import UsageError
 
 
 @click.command("config")
 @click.argument("key", required=False)
+@click.argument("value", required=False)
+@click.option("--global", "user", is_flag=True, help="Set it for all repositories of this user, not for this clone.")
 @json_option
-def command(key: str | None, as_json: bool) -> None:
-    """Every setting with its value and what it does; with KEY just that one.
+def command(key: str | None, value: str | None, user: bool, as_json: bool) -> None:
+    """Every setting with its value and what it does; with KEY just that one, with VALUE it is set.
 
-    Settings are written in .rekal/config.yml (may be committed) or in ~/.config/rekal/config.yml.
+    Settings are written in .rekal/config.yml (may be committed) or in ~/.config/rekal/config.yml; VALUE goes into this
+    clone's own file, which is never committed, and an empty one takes the setting out of it.
     """
-    answer = choose_settings.list_settings(find_app(), key)
+    app = find_app()
+    if key is not None and value is not None:
+        path = choose_settings.set_setting(app, key, value, user=user)
+        print_note(f"written to {path}")
+        app = find_app()  # with the setting that was just written
+    elif user:
+        raise UsageError("--global goes with a value", "write `rekal config --global KEY VALUE`")
+    answer = choose_settings.list_settings(app, key)
     print_record(answer, as_json, _lines, answer.warnings)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from rekal.app.context import find_app
 from rekal.app.hosts.brief import make_brief
-from rekal.app.hosts.resume import find_resumable
+from rekal.app.hosts.resume import find_named, find_resumable
 from rekal.cli.output import json_option, print_json, print_line
 from rekal.cli.verbs.hosts.brief import print_brief
 from rekal.errors import FOUND, NOTHING_FOUND
@@ -24,16 +24,18 @@ class ResumeAnswer(msgspec.Struct, frozen=True):
 
 
 @click.command("resume")
+@click.argument("handle", metavar="[ID]", required=False)
 @click.option("--agent", help="Only a session of this agent.")
 @json_option
-def command(agent: str | None, as_json: bool) -> int:
+def command(handle: str | None, agent: str | None, as_json: bool) -> int:
     """Print the command that goes on with this branch's last session of yours, and the hand-over.
 
+    With ID it is the command that goes on with that session.
     Nothing is started. A session of another machine cannot be resumed; its hand-over still can be read.
     """
     app = find_app()
     app.require_store()
-    found = find_resumable(app, agent)
+    found = find_named(app, handle) if handle else find_resumable(app, agent)
     answer = ResumeAnswer(found.session_id, found.agent, found.command) if found else ResumeAnswer(None, None, None)
     if as_json:
         print_json(answer)
@@ -42,5 +44,6 @@ def command(agent: str | None, as_json: bool) -> int:
         print_line(shlex.join(found.command))
     else:
         print_line("no session of yours on this branch can be resumed", err=True)
-    print_brief(make_brief(app))
+    if handle is None:
+        print_brief(make_brief(app))
     return FOUND if found else NOTHING_FOUND
