@@ -18,6 +18,7 @@ COMMAND_LENGTH = 200
 EXCERPT_LENGTH = 400
 
 _Key = TypeVar("_Key")
+_INJECTED = re.compile(r"(?s)(?:<|&lt;)rekal-memory\b.*?(?:<|&lt;)/rekal-memory(?:>|&gt;)[ \t]*\n?")
 _ALL_PRIVATE = Regex(r"(?:\s*\[redacted:private\])+\s*\Z")
 _CUT_MARKER = Regex(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
 _PREFIXED = frozenset(kind.name for kind in KINDS if kind.by_prefix)
@@ -91,12 +92,20 @@ def _scrub_title(scrubber: Scrubber, transcript: Transcript) -> str | None:
     return None if _ALL_PRIVATE.match(said) else said
 
 
+def drop_injected_blocks(text: str) -> str:
+    """``text`` without the blocks that rekal itself gave the agent: its own answers are no new evidence.
+
+    Here and not in an adapter: any host may write down what its hooks were answered, and Gemini escapes the brackets.
+    """
+    return _INJECTED.sub("", text) if "rekal-memory" in text else text
+
+
 def _scrub_turns(scrubber: Scrubber, transcript: Transcript, session_id: str) -> tuple[tuple[Turn, ...], list[int]]:
     """The turns that are not empty, and for each raw turn the place of the last kept turn up to it."""
     turns: list[Turn] = []
     places: list[int] = []
     seen: Counter[tuple[str, str]] = Counter()
-    contents = _without_split_tokens(scrubber, [raw.content for raw in transcript.turns])
+    contents = _without_split_tokens(scrubber, [drop_injected_blocks(raw.content) for raw in transcript.turns])
     for raw, unscrubbed in zip(transcript.turns, contents, strict=True):
         content = scrubber.text(unscrubbed)
         if content.strip() and not _ALL_PRIVATE.match(content):

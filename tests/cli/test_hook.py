@@ -200,3 +200,13 @@ def test_a_host_tells_of_itself_by_environment_and_fields() -> None:
     assert read_host_event("prompt", "claude", '{"hookEventName": "x", "sessionId": "y"}', {}).host == "vscode"
     assert read_host_event("prompt", "claude", '{"sessionId": "y"}', {}).host == "copilot"
     assert read_host_event("prompt", "claude", '{"session_id": "y"}', {"CLAUDE_PROJECT_DIR": "/x"}).host == "claude"
+
+
+@pytest.mark.parametrize("agent", ["gemini", "codex", "opencode"])
+def test_what_was_given_is_no_evidence_whatever_agent_wrote_it_down(hook: Hook, agent: str) -> None:
+    from rekal.scrub.sessions import drop_injected_blocks
+
+    block = given(hook("start", session=agent, source="startup"))
+    for written in (block, block.replace("<", "&lt;").replace(">", "&gt;")):
+        assert drop_injected_blocks(f"Make it durable.\n{written}And quickly.") == "Make it durable.\nAnd quickly."
+    assert drop_injected_blocks("What does <rekal-memory> mean?") == "What does <rekal-memory> mean?"
