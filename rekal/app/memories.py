@@ -145,7 +145,7 @@ def review_memory(desk: Desk, name: str, ruling: str, note: str | None = None) -
         raise UsageError(f"{ruling} is no ruling", "accept, reject or retract")
     if ruling != "retract" and desk.actor.kind != "human":
         raise Refused(f"an agent cannot {ruling} a memory", "a person does, with `rekal review`")
-    return _append(desk, name, ruling, ReviewNote(note=_clean(desk, note)))
+    return _append_event(desk, name, ruling, ReviewNote(note=_clean(desk, note)))
 
 
 def merge_memory(desk: Desk, name: str, into: str) -> Memory:
@@ -161,7 +161,7 @@ def merge_memory(desk: Desk, name: str, into: str) -> Memory:
         raise UsageError(f"{other.id[:10]} is replaced by {one.id[:10]} already", "merge them the other way round")
     if desk.actor.kind != "human":
         raise Refused("an agent cannot merge memories", "a person does, with `rekal review`")
-    _append(desk, one.id, "supersede", Supersede(by=other.id, note="merged"))
+    _append_event(desk, one.id, "supersede", Supersede(by=other.id, note="merged"))
     return find_memory(desk, other.id)
 
 
@@ -178,7 +178,7 @@ def amend_memory(desk: Desk, name: str, changes: Amend) -> Memory:
         changes = msgspec.structs.replace(changes, scope=clean_scope(changes.scope))
     if changes.matcher is not msgspec.UNSET:
         changes = msgspec.structs.replace(changes, matcher=scrubbed_matcher(changes.matcher, desk.scrub))
-    return _append(desk, name, "amend", changes)
+    return _append_event(desk, name, "amend", changes)
 
 
 def share_memory(desk: Desk, name: str, *, on: bool = True) -> Memory:
@@ -188,7 +188,7 @@ def share_memory(desk: Desk, name: str, *, on: bool = True) -> Memory:
         raise Refused(f"{one.id[:10]} is personal", "nothing of the personal store travels")
     if on and one.commit is None:
         raise Refused(f"{one.id[:10]} was made at no commit", "a memory travels with the commit it belongs to")
-    return _append(desk, one.id, "share", Permit(on=on))
+    return _append_event(desk, one.id, "share", Permit(on=on))
 
 
 def link_memories(desk: Desk, name: str, relation: str, to: str, *, on: bool = True) -> MemoryLink:
@@ -205,7 +205,7 @@ def link_memories(desk: Desk, name: str, relation: str, to: str, *, on: bool = T
     return MemoryLink(one.id, other.id, content.relation, now, desk.actor.name)
 
 
-def _append(desk: Desk, name: str, kind: str, content: Content) -> Memory:
+def _append_event(desk: Desk, name: str, kind: str, content: Content) -> Memory:
     one, personal = find_in_store(desk, name)
     now = datetime.now(UTC)
     with desk.writing(personal=personal) as ledger:

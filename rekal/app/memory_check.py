@@ -66,9 +66,9 @@ def check_proposal(desk: Desk, proposal: str, files: Sequence[str] = (), *, mean
         findings = check_diff(rules, proposal, place)
     else:
         near = _nearness(desk, rules, proposal, notes) if meaning and rules else None
-        findings = check_text(rules, proposal, place, near, _folders(desk), _least_cosine(desk, len(rules)))
+        findings = check_text(rules, proposal, place, near, _top_folders(desk), _least_cosine(desk, len(rules)))
     level = level_of(findings)
-    return Checked(level, _with_grounds(desk, findings), len(rules), diff, notes, _EXIT_CODES[level])
+    return Checked(level, _look_up_grounds(desk, findings), len(rules), diff, notes, _EXIT_CODES[level])
 
 
 def _least_cosine(desk: Desk, rules: int) -> float:
@@ -86,7 +86,7 @@ def place_of_desk(desk: Desk, files: Sequence[str] = ()) -> Place:
     return Place(tuple(files), branch, frozenset(merged))
 
 
-def _folders(desk: Desk) -> frozenset[str]:
+def _top_folders(desk: Desk) -> frozenset[str]:
     """First folders of the repository: with them a path is told from a package's name."""
     if desk.app is None:
         return frozenset()
@@ -94,7 +94,7 @@ def _folders(desk: Desk) -> frozenset[str]:
     return frozenset(listed.splitlines())
 
 
-def _with_grounds(desk: Desk, findings: Sequence[Finding]) -> list[CheckedRule]:
+def _look_up_grounds(desk: Desk, findings: Sequence[Finding]) -> list[CheckedRule]:
     if desk.app is None:
         return [CheckedRule(one, Grounds()) for one in findings]
     reader = GroundReader(desk.app.repo)

@@ -59,9 +59,9 @@ def add_memories(
     asked = read_question(answer.question)
     if not usable or asked.thin or not asked.terms:
         return answer
-    place = _place(desk, usable, file, branch)
-    ranked = rank_memories(usable, list(asked.terms), place, _cosines(desk, usable, answer.question, meaning))
-    rows, lost = _with_grounds(desk, ranked, reader)
+    place = _asked_place(desk, usable, file, branch)
+    ranked = rank_memories(usable, list(asked.terms), place, _memory_cosines(desk, usable, answer.question, meaning))
+    rows, lost = _keep_grounded(desk, ranked, reader)
     notes = [*answer.notes, *lost]
     if not rows:
         return msgspec.structs.replace(answer, notes=notes) if lost else answer
@@ -77,7 +77,7 @@ def _personal(desk: Desk, now: datetime, moment: Moment) -> tuple[Memory, ...]:
     return fold(desk.events(personal=True), now, moment.known_at).all if desk.personal.data.exists() else ()
 
 
-def _place(desk: Desk, memories: Sequence[Memory], file: str | None, branch: str | None) -> Place:
+def _asked_place(desk: Desk, memories: Sequence[Memory], file: str | None, branch: str | None) -> Place:
     files = (file,) if file else ()
     if not any(one.scope.branch for one in memories):
         return Place(files)
@@ -85,7 +85,7 @@ def _place(desk: Desk, memories: Sequence[Memory], file: str | None, branch: str
     return here if branch is None else msgspec.structs.replace(here, branch=branch)
 
 
-def _cosines(desk: Desk, memories: Sequence[Memory], question: str, meaning: Meaning | None) -> Floats | None:
+def _memory_cosines(desk: Desk, memories: Sequence[Memory], question: str, meaning: Meaning | None) -> Floats | None:
     if meaning is None or desk.app is None:
         return None
     try:
@@ -96,7 +96,7 @@ def _cosines(desk: Desk, memories: Sequence[Memory], question: str, meaning: Mea
         return None
 
 
-def _with_grounds(
+def _keep_grounded(
     desk: Desk, ranked: Sequence[RankedMemory], reader: IndexReader | None
 ) -> tuple[list[MemoryRow], list[str]]:
     """Rows of what still has its ground, and a sentence for each that lost it."""
@@ -107,11 +107,11 @@ def _with_grounds(
         if found.state == "lost":
             lost.append(f"memory {one.memory.id[:10]} is left out: {found.sentence()}")
         else:
-            rows.append(_row(one, found, reader))
+            rows.append(_memory_row(one, found, reader))
     return rows, lost
 
 
-def _row(one: RankedMemory, grounds: Grounds, reader: IndexReader | None) -> MemoryRow:
+def _memory_row(one: RankedMemory, grounds: Grounds, reader: IndexReader | None) -> MemoryRow:
     memory = one.memory
     source = memory.source
     if source and reader is not None and "#" not in source:

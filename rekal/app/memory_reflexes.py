@@ -60,10 +60,10 @@ def propose_memories(app: App, shas: Sequence[str]) -> int:
     if not events:
         return 0
     with desk.writing(personal=False) as ledger:
-        return append_events(ledger, [event for event in events if not _gone(ledger, event)])
+        return append_events(ledger, [event for event in events if not _was_forgotten(ledger, event)])
 
 
-def _gone(ledger: Ledger, event: MemoryEvent) -> bool:
+def _was_forgotten(ledger: Ledger, event: MemoryEvent) -> bool:
     return ledger.is_forgotten(event.memory_id) or ledger.is_forgotten(event.id)
 
 

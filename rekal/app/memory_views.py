@@ -8,15 +8,21 @@ from datetime import UTC, datetime
 import msgspec
 
 from rekal.app.desk import Desk
+from rekal.app.read_ledger import parse_handle
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict, all_conflicts
-from rekal.memory.scope import Place, in_scope
+from rekal.memory.scope import Place, clean_path, in_scope
 from rekal.memory.state import Memory, MemoryLink, State, fold, replacement_chain
-from rekal.model import CitedMemory, MemoryEvent
+from rekal.model import CitedMemory, MemoryEvent, Tombstone
 from rekal.store.database import Connection
+from rekal.store.erase import Erased, erase, rewrite, want_rewrite
+from rekal.store.ledger import open_ledger
+from rekal.store.locks import hold_lock
 from rekal.store.memory_log import has_events, read_events
+from rekal.store.queries import session_ids
 
 MOST_LISTED = 50
+_SHORTEST_HANDLE = 6  # characters; fewer are more likely a word or a file
 
 
 class MemoryQuery(msgspec.Struct, frozen=True):
@@ -97,13 +103,13 @@ def find_in_store(desk: Desk, name: str) -> tuple[Memory, bool]:
 def list_memories(desk: Desk, query: MemoryQuery) -> Listed:
     """The memories that were asked for, newest first."""
     held = desk.memories(query.as_of, query.known_at)
-    wanted = [one for one in held.all if _is_wanted(one, query)]
+    wanted = [one for one in held.all if _fits_query(one, query)]
     wanted.sort(key=lambda one: (one.occurred_at, one.recorded_at, one.id), reverse=True)
     shown = wanted[: query.limit] if query.limit >= 0 else wanted
     return Listed(shown, len(wanted), held.unreadable)
 
 
-def _is_wanted(one: Memory, query: MemoryQuery) -> bool:
+def _fits_query(one: Memory, query: MemoryQuery) -> bool:
     low = (query.text or "").casefold()
     checks = (
         one.state in query.states if query.states else one.current,
@@ -184,3 +190,47 @@ def cite_memories(
                 CitedMemory(one.id, label, one.text, one.because, one.state, one.actor, one.source, one.commit)
             )
     return found
+
+
+def find_source(desk: Desk, text: str) -> str:
+    """The evidence that ``text`` names: ``<session>#<turn>``, a session, a commit's full name, or a file here.
+
+    Sessions and commits may be given by their first characters. UsageError for what names nothing.
+    """
+    name, turn = parse_handle(text)
+    if desk.app is not None:
+        with open_ledger(desk.app.layout.data, read_only=True) as ledger:
+            sessions = session_ids(ledger.con, name) if len(name) >= _SHORTEST_HANDLE else []
+        if len(sessions) > 1:
+            raise UsageError(f"{name} names {len(sessions)} sessions", "give more of the id")
+        if sessions:
+            return sessions[0] if turn is None else f"{sessions[0]}#{turn}"
+        if turn is None and not name.startswith("-") and (commit := desk.app.repo.commit(name)) is not None:
+            return commit.sha
+        if turn is None and (desk.app.repo.worktree / name).is_file():
+            return clean_path(name)
+    raise UsageError(f"{text} names no session, commit or file here", "write ID:TURN, a commit or a file")
+
+
+def forget_personal(desk: Desk, name: str) -> Erased | None:
+    """Take a memory with all its events out of the personal store for good; None when no such memory is there.
+
+    UsageError when ``name`` begins the ids of several. Nothing of that store ever left, so nobody need be told.
+    """
+    if not desk.personal.data.exists():
+        return None
+    found = fold(desk.events(personal=True), datetime.now(UTC)).named(name.strip().lower()) if name.strip() else []
+    if not found:
+        return None
+    if len(found) > 1:
+        raise UsageError(f"{name} names {len(found)} memories", "give more of the id")
+    layout, now = desk.personal, datetime.now(UTC)
+    with hold_lock(layout.lock, wait=30.0, purpose="forgetting"):
+        want_rewrite(layout.run)
+        with open_ledger(layout.data, read_only=False, wait=30.0) as ledger, ledger.transaction():
+            ledger.add_tombstone(Tombstone(found[0].id, "id", desk.actor.name, now))
+            erased = erase(ledger.con, [found[0].id])
+        rewrite(layout.data, layout.run)
+    for path in layout.vectors.glob("*.vec"):  # made of its text, among others; they are made again when needed
+        path.unlink()
+    return erased

@@ -74,13 +74,13 @@ def is_diff(text: str) -> bool:
 def read_diff(text: str) -> list[ChangedFile]:
     """The files of a unified diff with what each adds, lines that only moved left out."""
     removed: Counter[str] = Counter(
-        _folded(line[1:]) for line in text.splitlines() if line.startswith("-") and not line.startswith("--- ")
+        _fold_line(line[1:]) for line in text.splitlines() if line.startswith("-") and not line.startswith("--- ")
     )
     files = []
-    for path, lines in _files(text):
+    for path, lines in _split_files(text):
         added = []
-        for line in _added(path, lines):
-            folded = _folded(line.text)
+        for line in _read_added(path, lines):
+            folded = _fold_line(line.text)
             if removed[folded] > 0:
                 removed[folded] -= 1
             else:
@@ -89,11 +89,11 @@ def read_diff(text: str) -> list[ChangedFile]:
     return files
 
 
-def _folded(line: str) -> str:
+def _fold_line(line: str) -> str:
     return " ".join(line.split())
 
 
-def _files(text: str) -> Iterator[tuple[str, list[str]]]:
+def _split_files(text: str) -> Iterator[tuple[str, list[str]]]:
     """New name and hunk lines of each file; files that are removed have no new name and are left out."""
     path, inside = "", False
     lines: list[str] = []
@@ -123,7 +123,7 @@ def _name(name: str) -> str:
     return "" if name == "/dev/null" else name.removeprefix("b/")
 
 
-def _added(path: str, lines: Sequence[str]) -> Iterator[AddedLine]:
+def _read_added(path: str, lines: Sequence[str]) -> Iterator[AddedLine]:
     number, block = 0, ""
     above: list[str] = []
     mark = _LINE_COMMENT.get(path.rpartition(".")[2].lower(), "#" if "." not in path.rpartition("/")[2] else "")

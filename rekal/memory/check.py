@@ -138,13 +138,13 @@ def check_text(
         if one.hit and close:
             found.append(Finding(rule, "RULED-OUT", "its pattern holds", score, one.matched))
         elif patterns[n] or one.hit or (scores[n] >= least - _BESIDE and len(found) < _MOST_NEAR):
-            reason = "its pattern holds, but the proposal is not near to it" if one.hit else _reason(one)
+            reason = "its pattern holds, but the proposal is not near to it" if one.hit else _describe_judgement(one)
             found.append(Finding(rule, "CONSULT", reason, score, one.matched))
     found.sort(key=lambda one: one.level != "RULED-OUT")
     return found[:_MOST_SHOWN]
 
 
-def _reason(one: Judgement) -> str:
+def _describe_judgement(one: Judgement) -> str:
     return {
         "none": "it is near in meaning or words",
         "scope": "the paths named lie outside its scope",

@@ -55,11 +55,11 @@ def _overlap(a: Memory, b: Memory) -> bool:
     one, other = a.scope.paths, b.scope.paths
     if not one or not other:
         return True
-    return any(_bare(x) == _bare(y) or path_matches(_bare(x), other) or path_matches(_bare(y), one)
+    return any(_glob_base(x) == _glob_base(y) or path_matches(_glob_base(x), other) or path_matches(_glob_base(y), one)
                for x in one for y in other)  # fmt: skip
 
 
-def _bare(glob: str) -> str:
+def _glob_base(glob: str) -> str:
     return glob.split("*")[0].rstrip("/")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -31,6 +31,7 @@ from rekal.memory.matchers import Matcher
 from rekal.model import LOCAL, MemoryEvent
 
 State = Literal["proposed", "accepted", "superseded", "rejected", "retracted", "expired", "not_yet"]
+STATES: tuple[State, ...] = get_args(State)
 CURRENT: tuple[State, ...] = ("proposed", "accepted")
 _FIELDS = ("text", "type", "subject", "because", "instead", "scope", "tags", "valid_from", "valid_until", "project",
            "matcher")  # fmt: skip
@@ -174,7 +175,7 @@ def fold(events: Iterable[MemoryEvent], now: datetime, known_at: datetime | None
         for _, by, _ in draft.replaced:
             if by in drafts:
                 drafts[by].supersedes.append(draft.event.memory_id)
-    kept = tuple(_finished(draft, drafts, now) for draft in drafts.values())
+    kept = tuple(_finish_draft(draft, drafts, now) for draft in drafts.values())
     ends = drafts.keys()
     return Memories(kept, tuple(link for link in links.values() if link.target in ends), unreadable)
 
@@ -213,7 +214,7 @@ def _apply(drafts: dict[str, Draft], links: dict[tuple[str, str, str], MemoryLin
     elif isinstance(content, Permit):
         draft.shared = content.on
     elif isinstance(content, LinkTo):
-        _link(links, event, content)
+        _apply_link(links, event, content)
     else:
         return False
     draft.updated_at = max(draft.updated_at, event.occurred_at)
@@ -236,7 +237,7 @@ def _review(draft: Draft, event: MemoryEvent, content: ReviewNote, *, counts: bo
     return True
 
 
-def _link(links: dict[tuple[str, str, str], MemoryLink], event: MemoryEvent, content: LinkTo) -> None:
+def _apply_link(links: dict[tuple[str, str, str], MemoryLink], event: MemoryEvent, content: LinkTo) -> None:
     ends = (event.memory_id, content.to, content.relation)
     if event.kind == "unlink":
         links.pop(ends, None)
@@ -271,7 +272,7 @@ def _plus(when: datetime, seconds: float) -> datetime:
         return _LAST
 
 
-def _state(draft: Draft, now: datetime, ends_at: datetime | None, replaced: bool) -> State:
+def _derive_state(draft: Draft, now: datetime, ends_at: datetime | None, replaced: bool) -> State:
     if draft.retracted:
         return "retracted"
     if draft.rejected:
@@ -287,13 +288,13 @@ def _state(draft: Draft, now: datetime, ends_at: datetime | None, replaced: bool
     return "accepted" if _accepted(draft) else "proposed"
 
 
-def _finished(draft: Draft, drafts: dict[str, Draft], now: datetime) -> Memory:
+def _finish_draft(draft: Draft, drafts: dict[str, Draft], now: datetime) -> Memory:
     event, head = draft.event, draft.head
     lives_until = None if head.ttl is None else _plus(event.occurred_at, head.ttl)
     ends_at = min((end for end in (head.valid_until, lives_until) if end is not None), default=None)
     replacement = _replacement(draft, drafts)
     replaced = replacement is not None and replacement[0] <= now
-    state = _state(draft, now, ends_at, replaced)
+    state = _derive_state(draft, now, ends_at, replaced)
     if replacement is not None:
         ends_at = replacement[0] if ends_at is None else min(ends_at, replacement[0])
     return Memory(

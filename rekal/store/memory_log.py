@@ -38,10 +38,10 @@ def read_events(con: Connection, memory_id: str | None = None) -> list[MemoryEve
     """All events, or those of one memory, in the order they were stored here."""
     where, values = ("WHERE memory_id = ?", [memory_id]) if memory_id is not None else ("", [])
     rows = con.execute(f"SELECT {_COLUMNS} FROM memory_events {where} ORDER BY pos, rowid", values).fetchall()
-    return _events(rows)
+    return _make_records(rows)
 
 
-def _events(rows: Sequence[tuple[Any, ...]]) -> list[MemoryEvent]:
+def _make_records(rows: Sequence[tuple[Any, ...]]) -> list[MemoryEvent]:
     return [
         MemoryEvent(
             id_, memory, kind, payload, actor, who, said.replace(tzinfo=UTC), stored.replace(tzinfo=UTC), source, origin
@@ -65,7 +65,9 @@ def read_related(con: Connection, words: Sequence[str], phrases: Sequence[str], 
     ).fetchall()
     ids = sorted({str(row[0]) for row in rows})
     where = "WHERE memory_id IN (SELECT unnest(?::VARCHAR[]))"
-    return _events(con.execute(f"SELECT {_COLUMNS} FROM memory_events {where} ORDER BY pos, rowid", [ids]).fetchall())
+    return _make_records(
+        con.execute(f"SELECT {_COLUMNS} FROM memory_events {where} ORDER BY pos, rowid", [ids]).fetchall()
+    )
 
 
 def has_events(con: Connection) -> bool:

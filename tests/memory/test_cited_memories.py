@@ -29,7 +29,7 @@ def test_a_decision_stands_beside_the_turn_that_it_cites(rekal: Rekal, home: Pat
     assert not any("DECIDED" in out or '"memories"' in out for out in before)
     rekal("decide", "jobs live in Postgres", "--because", "one backup", "--from", f"{session}#0")
     rekal("remember", "a note that is no decision", "--from", f"{session}#0")
-    rekal("decide", "from elsewhere", "--from", "another#3", "--personal")
+    assert rekal("decide", "from nowhere", "--from", "nothing:3").err.count("names no session, commit or file") == 1
     for words in (("why", "queue.py:1"), ("why", commit), ("report", "HEAD~1..HEAD"), ("log",)):
         assert rekal(*words).out.count("DECIDED") == 1, words
     why = rekal("why", "queue.py:1", "--json").json
@@ -58,3 +58,15 @@ def test_an_agents_memory_cites_its_session(rekal: Rekal, home: Path, monkeypatc
         del os.environ["CLAUDE_CODE_SESSION_ID"]
     assert (made["source"], made["actor_type"]) == (session, "agent")
     assert f"[{session}#1]" in rekal("recall", "where are retries durable in Postgres").out
+
+
+def test_evidence_is_named_by_the_first_characters_of_an_id(rekal: Rekal, home: Path) -> None:
+    session, commit = _story(rekal, home)
+    for given, kept in (
+        (f"{session[:10]}:0", f"{session}#0"),
+        (session[:12], session),
+        (commit[:9], commit),
+        ("queue.py", "queue.py"),
+    ):
+        made = rekal("remember", f"rests on {given}", "--from", given, "--json").json["memory"]
+        assert made["source"] == kept

@@ -101,6 +101,14 @@ def test_personal_memories_live_in_the_persons_store(rekal: Rekal, home: Path, t
         assert ledger.con.execute("SELECT count(*) FROM memory_events").fetchone() == (0,)
 
 
+def test_a_personal_memory_is_forgotten_for_good(rekal: Rekal, home: Path) -> None:
+    one = rekal("remember", "--personal", "my quokka tabs", "--json").json["memory"]["id"]
+    assert rekal("forget", one[:10], "--dry-run").out.startswith("would go: 1 memories' events")
+    assert rekal("forget", one[:10], "-y").code == 0
+    assert rekal("memories", "--state", "all").code == 1
+    assert b"quokka" not in (home / "rekal" / "data.db").read_bytes()
+
+
 def test_the_graph_is_built_and_read(rekal: Rekal) -> None:
     for words in (
         ("add", "Queue", "System"),

@@ -8,12 +8,18 @@ import click
 
 from rekal.app import forget_everywhere
 from rekal.app.context import find_app
+from rekal.app.desk import desk_here
 from rekal.app.forget_everywhere import ForgetAnswer
+from rekal.app.memories import MemoryQuery, list_memories, memory_history
+from rekal.app.memory_views import forget_personal
 from rekal.app.read_ledger import parse_handle
 from rekal.cli.output import confirm, format_minute, json_option, print_note, print_record
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, UsageError
 from rekal.forget.request import ForgetRequest
+from rekal.memory.state import STATES
 from rekal.store.erase import Erased
+
+_SHORTEST = 6  # characters of an id that name a personal memory
 
 
 @click.command("forget")
@@ -44,6 +50,11 @@ def command(
     It goes from the store, its free pages, the index, waiting events, logs and this clone's ref, and it does not come
     back by a new capture or a teammate's copy. What rekal cannot reach is listed.
     """
+    if what and not (texts or patterns or paths or listing or undo):
+        what, erased = _forget_personal(what, dry_run=dry_run, yes=yes)
+        if erased and not what:
+            print_record(ForgetAnswer(dry_run=dry_run, erased=erased), as_json, _lines)
+            return FOUND
     app = find_app()
     app.require_store()
     request = ForgetRequest(tuple(map(_name_target, what)), texts, patterns, paths)
@@ -62,6 +73,24 @@ def command(
     print_record(answer, as_json, _lines, answer.notes)
     # With a note, an earlier request was finished: what it named is gone.
     return FOUND if answer.erased.total or answer.act or answer.notes else NOTHING_FOUND
+
+
+def _forget_personal(what: tuple[str, ...], *, dry_run: bool, yes: bool) -> tuple[tuple[str, ...], Erased | None]:
+    """Forget those names that are memories of the personal store; returns the other names, and what went."""
+    desk = desk_here()
+    if not desk.personal.data.exists():
+        return what, None
+    mine = {one.id for one in list_memories(desk, MemoryQuery(states=STATES, personal=True, limit=-1)).memories}
+    named = tuple(name for name in what if len(name) >= _SHORTEST and any(one.startswith(name) for one in mine))
+    if not named or (not dry_run and not yes and not confirm(f"Forget {len(named)} personal memories for good?")):
+        return what, None
+    events = 0
+    for name in named:
+        if dry_run:
+            events += len(memory_history(desk, name).events)
+        elif (gone := forget_personal(desk, name)) is not None:
+            events += gone.events
+    return tuple(name for name in what if name not in named), Erased(events=events)
 
 
 def _name_target(text: str) -> str:

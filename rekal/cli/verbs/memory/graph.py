@@ -51,7 +51,7 @@ def command(
     if as_json:
         print_json(shown)
     else:
-        _print(shown)
+        _print_graph(shown)
     return FOUND if shown.entities or shown.reflections or shown.conversations else NOTHING_FOUND
 
 
@@ -98,7 +98,7 @@ def _narrowed(held: Graph, action: str, words: tuple[str, ...]) -> Graph:
     return msgspec.structs.replace(Graph(), entities=tuple(found), relations=relations)
 
 
-def _print(shown: Graph) -> None:
+def _print_graph(shown: Graph) -> None:
     for one in shown.entities:
         _print_entity(one)
     for relation in shown.relations:

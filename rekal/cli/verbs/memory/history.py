@@ -28,11 +28,11 @@ def command(memory: str, as_json: bool) -> int:
     if as_json:
         print_json(answer)
     else:
-        _print(answer)
+        _print_history(answer)
     return 0
 
 
-def _print(answer: MemoryHistory) -> None:
+def _print_history(answer: MemoryHistory) -> None:
     print_line(memory_row(answer.memory))
     for entry in answer.events:
         print_line(f"  {entry_row(entry)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import click
 
@@ -13,9 +13,7 @@ from rekal.cli.memory_output import parse_moment, print_memories
 from rekal.cli.output import json_option, print_json, print_line
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.events import MEMORY_TYPES
-from rekal.memory.state import State
-
-STATES: tuple[str, ...] = get_args(State)
+from rekal.memory.state import STATES
 
 
 @click.command("memories")
@@ -43,11 +41,11 @@ def command(states: tuple[str, ...], as_of: str | None, known_at: str | None, as
     if as_json:
         print_json(answer)
     else:
-        _print(answer)
+        _print_list(answer)
     return FOUND if answer.total else NOTHING_FOUND
 
 
-def _print(answer: Listed) -> None:
+def _print_list(answer: Listed) -> None:
     print_memories(answer.memories)
     if answer.total > len(answer.memories):
         print_line(f"({answer.total - len(answer.memories)} older ones left out; -n {answer.total} shows them)")

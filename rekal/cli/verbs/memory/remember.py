@@ -9,6 +9,7 @@ import click
 from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import NewMemory
+from rekal.app.memory_views import find_source
 from rekal.cli.memory_output import memory_options, parse_moment, parse_ttl, print_remembered
 from rekal.cli.output import json_option, print_json
 from rekal.memory.events import MEMORY_TYPES, Scope
@@ -19,6 +20,7 @@ def write_memory(text: tuple[str, ...], type_: str, said: dict[str, Any]) -> int
     """Remember what the options of :func:`rekal.cli.memory_output.memory_options`, and those of matchers, say."""
     matcher = matcher_from(*(said.pop(name, ()) for name in ("when", "words", "need", "unless")))
     tried = {name: said.pop(name, ()) for name in ("violations", "near_misses")}
+    desk, cited = desk_here(), said.pop("source")
     again, as_json = said.pop("again"), said.pop("as_json")
     new = NewMemory(
         " ".join(text),
@@ -28,9 +30,10 @@ def write_memory(text: tuple[str, ...], type_: str, said: dict[str, Any]) -> int
         valid_until=parse_moment(said.pop("valid_until"), end=True),
         ttl=parse_ttl(said.pop("ttl")),
         matcher=matcher or None,
+        source=find_source(desk, cited) if cited else None,
         **said,
     )
-    answer = memories.remember(desk_here(), new, again=again, **tried)
+    answer = memories.remember(desk, new, again=again, **tried)
     if as_json:
         print_json(answer)
     else:

@@ -57,7 +57,7 @@ def command(
         _ask(desk, waiting)
     else:
         for item in waiting:
-            _print(item)
+            _print_item(item)
         print_line("`rekal review --accept ID` and `--reject ID` rule on them")
     return FOUND if waiting else NOTHING_FOUND
 
@@ -81,7 +81,7 @@ def _rule(desk: Desk, wanted: list[tuple[str, str]], note: str | None, *, as_jso
     return FOUND
 
 
-def _print(item: ReviewItem) -> None:
+def _print_item(item: ReviewItem) -> None:
     print_line(memory_row(item.memory, item.grounds.sentence()))
     if item.memory.quote:
         print_line(f'    quotes "{one_line(item.memory.quote, 300)}"')
@@ -100,7 +100,7 @@ def _ask(desk: Desk, waiting: list[ReviewItem]) -> None:
     for place, item in enumerate(waiting, 1):
         print_line()
         print_line(f"{place} of {len(waiting)}")
-        _print(item)
+        _print_item(item)
         while (done := _answer(desk, item.memory)) is None:
             print_line(_KEYS)
         if done == "q":

@@ -7,6 +7,7 @@ import click
 from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import NewMemory
+from rekal.app.memory_views import find_source
 from rekal.cli.memory_output import parse_moment, print_remembered
 from rekal.cli.output import json_option, print_json
 
@@ -25,10 +26,15 @@ def command(
     valid_from: str | None, source: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Replace a memory by a new one. The old one stays in the log, closed at that time and linked to the new one."""
+    desk = desk_here()
     new = NewMemory(
-        " ".join(text), because=because, instead=instead, valid_from=parse_moment(valid_from), source=source
+        " ".join(text),
+        because=because,
+        instead=instead,
+        valid_from=parse_moment(valid_from),
+        source=find_source(desk, source) if source else None,
     )
-    answer = memories.supersede(desk_here(), memory, new, note)
+    answer = memories.supersede(desk, memory, new, note)
     if as_json:
         print_json(answer)
     else:
