@@ -21,6 +21,7 @@ _LONGEST_ROW = 480
 _MOST_ROWS = 60
 _SHORTEST_ROW = 80
 _READ_WHOLE = 20_000  # characters; of a longer turn only what is around the question's words is read
+_READ_AT_MOST = 4_000_000  # characters: what stands further behind in a turn is not looked for
 _MOST_SPOTS = 12  # places looked at for each term of the question
 _LONGEST_PROMPT = 2_000  # characters
 _LOOKED_AT = 8  # turns at either end of a session, for its prompt and its outcome
@@ -134,6 +135,7 @@ def _regions(said: str, terms: Sequence[str]) -> list[tuple[int, int]]:
 
     Analysing all of it takes a second a megabyte; finding a stem's first letters takes milliseconds.
     """
+    said = said[:_READ_AT_MOST]
     low = said.lower()
     low = low if len(low) == len(said) else said  # a few letters change their length with their case
     spots: set[int] = set()
