@@ -18,7 +18,7 @@ from models import Arm, fit_anchors, fit_consistency, fit_presence, out_of_fold,
 from rows import Row
 from sets import load
 
-from rekal.recall.gate import WEIGHTS, Gate, Logistic, Weights
+from rekal.recall.gate import WEIGHTS, Gate, Logistic, Weights, load_weights
 
 CORRECTED = 2  # bit of the row set without faulty questions
 INJECT_RECALL = 0.95  # at which the presence offset of questions that name a person is chosen
@@ -58,9 +58,11 @@ def main() -> None:
     code = load("devrecall", asked.data, asked.cache)
     talk = [row for row in load("locomo", asked.data, asked.cache) if row.sets]
     anchors = fit_anchors(code + load("beam", asked.data, asked.cache))
+    # The lists of small stores are not fitted here: they stay what they are.
+    before = load_weights()
     weights = Weights(
-        dense=plain_gate(code, anchors, "dense"),
-        lexical=plain_gate(code, anchors, "lexical"),
+        dense=msgspec.structs.replace(plain_gate(code, anchors, "dense"), small=before.dense.small),
+        lexical=msgspec.structs.replace(plain_gate(code, anchors, "lexical"), small=before.lexical.small),
         dense_person=person_gate(talk, anchors, "dense"),
         lexical_person=person_gate(talk, anchors, "lexical"),
         trained_on=TRAINED_ON,
