@@ -25,11 +25,12 @@ from rekal.app.read_ledger import CommitLog, Mentions, SessionList, ShownSession
 from rekal.app.read_status import StoreStatus
 from rekal.app.report_range import RangeReport
 from rekal.app.semantic import EmbedResult
-from rekal.app.send_memory import AuditAnswer, SentMemory
+from rekal.app.send_memory import SentMemory
 from rekal.app.setup import CleanedUp, SetUp
 from rekal.app.transfer.items import ImportReport
 from rekal.cli.main import Verbs, root_command
 from rekal.cli.verb_table import HIDDEN, VERBS
+from rekal.cli.verbs.audit import AuditAnswer
 from rekal.cli.verbs.hosts.inject import InjectAnswer
 from rekal.cli.verbs.hosts.resume import ResumeAnswer
 from rekal.cli.verbs.memory.conflicts import ConflictsAnswer

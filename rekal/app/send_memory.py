@@ -8,7 +8,6 @@ from datetime import datetime
 import msgspec
 
 from rekal.app.context import App
-from rekal.app.memory_views import LogEntry
 from rekal.app.share import sender_of
 from rekal.errors import RekalError, UsageError
 from rekal.store.ledger import open_ledger
@@ -39,13 +38,6 @@ class SentMemory(msgspec.Struct, frozen=True):
     held: list[Held]
     notes: list[str]
     memories: int = 0
-
-
-class AuditAnswer(msgspec.Struct, frozen=True):
-    """Departures of memory from this clone, newest first, or the log of memories: ``audit --json``."""
-
-    pushes: list[sent_log.Push] = []
-    memories: list[LogEntry] = []
 
 
 def send_memory(app: App, remote: str | None, merged: str | None, *, dry_run: bool) -> SentMemory:
@@ -111,7 +103,7 @@ def send_from_hook(app: App, remote: str, url: str, updates: Sequence[str]) -> s
         return f"memory was not sent ({error.message}); it goes with the next push"
 
 
-def read_sent(app: App) -> AuditAnswer:
+def read_sent(app: App) -> list[sent_log.Push]:
     """Read the departures that this clone has kept account of."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        return AuditAnswer(list(sent_log.list_pushes(ledger)))
+        return list(sent_log.list_pushes(ledger))

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
+import msgspec
 
 from rekal.app import memories, send_memory
 from rekal.app.context import find_app
 from rekal.app.desk import desk_here
-from rekal.app.send_memory import AuditAnswer
+from rekal.app.memory_views import LogEntry
 from rekal.cli.memory_output import parse_moment
 from rekal.cli.output import format_minute, json_option, print_record
 from rekal.cli.verbs.memory.history import entry_row
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
+from rekal.transport.sent_log import Push
+
+
+class AuditAnswer(msgspec.Struct, frozen=True):
+    """Departures of memory from this clone, newest first, or the log of memories: ``audit --json``."""
+
+    pushes: list[Push] = []
+    memories: list[LogEntry] = []
 
 
 @click.command("audit")
@@ -39,7 +48,7 @@ def command(log: bool, since: str | None, until: str | None, as_json: bool, **na
         raise UsageError("these options narrow the log of memories", "add --memories")
     app = find_app()
     app.require_store()
-    answer = send_memory.read_sent(app)
+    answer = AuditAnswer(send_memory.read_sent(app))
     print_record(answer, as_json, _push_lines)
     return FOUND if answer.pushes else NOTHING_FOUND
 
