@@ -10,7 +10,7 @@ import click
 
 from rekal.app.memories import Remembered
 from rekal.app.moments import parse_age
-from rekal.cli.output import format_day, one_line, print_line, short_id
+from rekal.cli.output import format_day, format_source, one_line, print_line, short_id
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict
 from rekal.memory.state import Memory
@@ -40,7 +40,7 @@ def memory_row(memory: Memory, grounds: str = "") -> str:
     said = f'"{one_line(memory.text, 300)}"'
     said += f" because {one_line(memory.because, 300)}" if memory.because else ""
     said += f"; instead: {one_line(memory.instead, 200)}" if memory.instead else ""
-    cited = f"  [{one_line(memory.source, 60)}]" if memory.source else ""
+    cited = f"  [{one_line(format_source(memory.source), 60)}]" if memory.source else ""
     head = f"{label_of(memory)} {short_id(memory.id)}  {format_day(memory.occurred_at)}  {one_line(memory.actor, 40)}"
     return f"{head}  {', '.join(mark for mark in marks if mark)}  {said}{cited}"
 
@@ -132,7 +132,7 @@ _WRITTEN = (
     click.option("--until", "valid_until", help="Until when it holds."),
     click.option("--ttl", help="For how long it holds: 24h, 30d, 1y."),
     click.option("--project", help="A label inside the store."),
-    click.option("--from", "source", metavar="ID#TURN|COMMIT|FILE", help="What it rests on; else the current session."),
+    click.option("--from", "source", metavar="ID:TURN|COMMIT|FILE", help="What it rests on; else the current session."),
     click.option("--personal", is_flag=True, help="Into the person's own store: it never travels."),
     click.option("--share", "shared", is_flag=True, help="It may travel once accepted and its commit is merged."),
     click.option("--again", is_flag=True, help="Also when the same is remembered already."),

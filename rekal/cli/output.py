@@ -123,4 +123,10 @@ def short_id(identifier: str) -> str:
     return identifier[:10]
 
 
+def format_source(source: str) -> str:
+    """Return what a memory cites as `rekal show` takes it: the log keeps a turn as ``SESSION#TURN``."""
+    name, mark, turn = source.rpartition("#")
+    return f"{name}:{turn}" if mark and turn.isdigit() and name.isalnum() else source
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

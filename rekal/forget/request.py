@@ -100,5 +100,5 @@ def _targets_of_name(con: Connection, name: str) -> Targets:
     if not turn:
         return forget_targets.targets_of_session(con, sessions[0])
     if not number.removeprefix("t").isdecimal():
-        raise UsageError(f"{name} is not SESSION#TURN", "turns are numbered as `rekal show` prints them")
+        raise UsageError(f"{name} is not ID:TURN", "turns are numbered as `rekal show` prints them")
     return forget_targets.targets_of_turn(con, sessions[0], int(number.removeprefix("t")))

@@ -10,7 +10,7 @@ from rekal.app.ask_question import Question, ask_question, note_shown
 from rekal.app.explain_lines import explain_target
 from rekal.app.memories import remember, review_memory
 from rekal.app.memory_check import check_proposal
-from rekal.app.read_ledger import show_sessions
+from rekal.app.read_ledger import parse_handle, show_sessions
 from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, fail, say
 from rekal.memory.events import MEMORY_TYPES, MemoryType
 from rekal.memory.matchers import matcher_from
@@ -82,7 +82,7 @@ def _core_hit_lines(hit: Hit) -> list[str]:
     out = []
     for row in hit.rows:
         who = hit.author_name if row.role in ("human", "steering") else hit.agent
-        handle = f"{hit.session_id[:10]}#{row.seq}"
+        handle = f"{hit.session_id[:10]}:{row.seq}"
         out.append(
             f'{handle} {_day(row.occurred_at)} {flat_text(who, 40)}{whose} {place}: "{flat_text(row.text, 600)}"'
         )
@@ -92,9 +92,9 @@ def _core_hit_lines(hit: Hit) -> list[str]:
 def _core_read_session(call: AgentCall) -> ToolAnswer:
     if call.desk.app is None:
         return fail(_ELSEWHERE)
-    name, _, turn = call.text("session").partition("#")
+    name, turn = parse_handle(call.text("session"))
     count = max(1, call.number("count", 20, _MOST_TURNS))
-    first = call.number("first", max(0, int(turn) - 3) if turn.isdigit() else 0, 10**6)
+    first = call.number("first", 0 if turn is None else max(0, turn - 3), 10**6)
     found = show_sessions(call.desk.app, name, first, count)
     if not found:
         return fail(f"nothing is known as {flat_text(name, 60)}")
@@ -104,7 +104,7 @@ def _core_read_session(call: AgentCall) -> ToolAnswer:
         lines.append(f"{s.id[:10]} {s.agent} for {s.author_name}, {s.branch or '-'}, {one.total_turns} turns")
         lines += [f"commit {c.git_sha[:10]} {flat_text(c.subject or '', 80)}" for c in one.checkpoints[:5]]
         for said in s.turns:
-            row = f"#{said.seq} {_day(said.occurred_at)} {said.role}: {flat_text(said.content, 1_500)}"
+            row = f"{s.id[:10]}:{said.seq} {_day(said.occurred_at)} {said.role}: {flat_text(said.content, 1_500)}"
             if sum(map(len, lines)) + len(row) > _PAGE:
                 lines.append(f"cut here: go on with first={said.seq}")
                 break
@@ -124,7 +124,7 @@ def _why(call: AgentCall) -> ToolAnswer:
         commit = f"{(one.commit or '')[:10]} {flat_text(one.subject or '', 80)}"
         lines.append(f"{place}{one.level} {commit}".rstrip())
         if one.session_id:
-            lines.append(f"  turn {one.session_id[:10]}#{one.turn} by {one.agent or 'an agent'}")
+            lines.append(f"  turn {one.session_id[:10]}:{one.turn} by {one.agent or 'an agent'}")
         for label, quote in (("asked", one.prompt), ("because", one.because)):
             if quote is not None:
                 lines.append(f'  {label}: "{flat_text(quote.text, 400)}"')

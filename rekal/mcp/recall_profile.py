@@ -71,7 +71,7 @@ def _search_sessions(call: AgentCall, query: str, limit: int) -> list[Fields]:
     if answer.verdict != "INJECT":
         return []
     return [
-        {"id": f"{hit.session_id}#{row.seq}", "type": "session", "source": f"session {hit.session_id[:10]}",
+        {"id": f"{hit.session_id}:{row.seq}", "type": "session", "source": f"session {hit.session_id[:10]}",
          "text": row.text, "date": row.occurred_at.date().isoformat() if row.occurred_at else None,
          "score": answer.support}
         for hit in answer.sessions

@@ -64,6 +64,7 @@ def test_a_start_gets_rules_and_the_last_session(hook: Hook) -> None:
     assert count_tokens(text) <= TOKENS["start"]
     assert text.startswith("<rekal-memory")
     assert text.rstrip().endswith("</rekal-memory>")
+    assert "#" not in text  # every handle can be pasted into `rekal show`
 
 
 def test_a_resumed_session_is_not_given_it_again_but_a_compacted_one_is(hook: Hook) -> None:

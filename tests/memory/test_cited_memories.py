@@ -57,7 +57,7 @@ def test_an_agents_memory_cites_its_session(rekal: Rekal, home: Path, monkeypatc
     finally:
         del os.environ["CLAUDE_CODE_SESSION_ID"]
     assert (made["source"], made["actor_type"]) == (session, "agent")
-    assert f"[{session}#1]" in rekal("recall", "where are retries durable in Postgres").out
+    assert f"[{session}:1]" in rekal("recall", "where are retries durable in Postgres").out
 
 
 def test_evidence_is_named_by_the_first_characters_of_an_id(rekal: Rekal, home: Path) -> None:

@@ -160,7 +160,7 @@ def _rows_for_prompt(app: App, event: HostEvent) -> list[GivenRow]:
             when = turn.occurred_at.strftime("%Y-%m-%d") if turn.occurred_at else "undated"
             said = "said" if turn.role == "human" else f"{hit.agent} said"
             text = f'- {when} {_inert(who, 40)}, {said}{place}: "{_inert(turn.text, 360)}"'
-            rows.append(GivenRow(f"{hit.session_id}#{turn.seq}", f"{text} [{hit.session_id[:10]}#{turn.seq}]"))
+            rows.append(GivenRow(f"{hit.session_id}:{turn.seq}", f"{text} [{hit.session_id[:10]}:{turn.seq}]"))
     return rows
 
 

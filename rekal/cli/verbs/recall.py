@@ -15,6 +15,7 @@ from rekal.cli.output import (
     fence_lines,
     format_day,
     format_name,
+    format_source,
     json_option,
     one_line,
     print_note,
@@ -160,7 +161,7 @@ def _memory_line(one: MemoryRow) -> str:
     text = f'"{one_line(one.text, 300)}"'
     text += f" because {one_line(one.because, 200)}" if one.because else ""
     text += f"; instead: {one_line(one.instead, 120)}" if one.instead else ""
-    cited = f"  [{one_line(one.source, 60)}]" if one.source else ""
+    cited = f"  [{one_line(format_source(one.source), 60)}]" if one.source else ""
     head = f"{one.label} {short_id(one.id)}  {format_day(one.occurred_at)}  {one_line(one.actor, 40)}"
     return f"{head}  {', '.join(mark for mark in marks if mark)}  {text}{cited}"
 

@@ -19,7 +19,7 @@ from rekal.cli.output import json_option, print_json
 @click.option("--instead", help="For a ruled-out approach: what to do instead.")
 @click.option("--note", help="Why the old one is replaced.")
 @click.option("--valid-from", help="From when on the new one holds; else from now.")
-@click.option("--from", "source", metavar="ID#TURN|COMMIT|FILE", help="What it rests on; else the current session.")
+@click.option("--from", "source", metavar="ID:TURN|COMMIT|FILE", help="What it rests on; else the current session.")
 @json_option
 def command(
     memory: str, text: tuple[str, ...], because: str | None, instead: str | None, note: str | None,
