@@ -20,6 +20,7 @@ def main() -> None:
         from rekal.cli.main import run_command_line
 
         code = run_command_line()
+    gc.freeze()  # the interpreter looks for cycles as it ends: a tenth of a short command, and the memory goes anyway
     sys.exit(code)
 
 

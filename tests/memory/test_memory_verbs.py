@@ -188,3 +188,20 @@ def test_hidden_characters_are_left_out_and_it_is_said(rekal: Rekal) -> None:
     done = rekal("remember", "use \u202eredis\u202c now\x07", "--json")
     assert done.json["memory"]["text"] == "use redis now"
     assert "control characters" in done.json["notes"][0]
+
+
+OPPOSITES = [
+    ("decide", "rule-out", True),
+    ("rule-out", "decide", True),
+    ("decide", "decide", False),
+    ("rule-out", "rule-out", False),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "speaks_against"), OPPOSITES)
+def test_near_texts_of_opposite_types_are_named_at_once(
+    rekal: Rekal, first: str, second: str, speaks_against: bool
+) -> None:
+    rekal(first, "jobs wait in the Redis stream")
+    done = rekal(second, "jobs wait in a Redis stream", "--json")
+    assert [one["why"] for one in done.json["conflicts"]] == (["opposite"] if speaks_against else [])
