@@ -1,6 +1,7 @@
-"""Names of accounts outside of paths: environments, ``id``, ``ls -l``, prompts, ``~name``, Windows domains.
+"""Names of accounts outside of paths: environments, ``id``, ``ls -l``, ``ps``, prompts, ``~name``, Windows domains.
 
-The name becomes the same pseudonym that its home directory would get.
+The name becomes the same pseudonym that its home directory would get. A form is tried only where a literal of it
+stands, because a pattern that begins with a name would be tried at every character of every text.
 """
 
 from __future__ import annotations
@@ -13,35 +14,55 @@ Span = tuple[int, int]
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_.\-]{1,31}"
 _QUOTE = r"""\\*["']?"""
-# A literal that every text with the form has, in its own case, and the pattern of the form.
-_FORMS: tuple[tuple[tuple[str, ...], Regex], ...] = (
-    (
-        ("USER", "LOGNAME"),
-        Regex(
-            rf"(?<![A-Za-z])(?:SUDO_USER|USERNAME|USER|LOGNAME){_QUOTE}[ ]?[=:][ ]?{_QUOTE}(?P<name>{_NAME})"
-            r"(?![\w(./])"
-        ),
-    ),
-    (("uid=", "gid="), Regex(rf"(?:(?<=[ug]id=)|(?<=groups=)|(?<=,))\d+\((?P<name>{_NAME})\)")),
-    (
-        ("-rw", "drwx", "lrwx", "-rwx"),
-        Regex(
-            rf"[dlbcps\-](?:[r\-][w\-][xsStT\-]){{3}}[@+.]?[ \t]+\d+[ \t]+(?P<name>{_NAME})"
-            rf"(?:[ \t]+(?P<group>{_NAME}))?(?=[ \t])"
-        ),
-    ),
-    ((":~", ":/"), Regex(rf"(?<![\w.@/:])(?P<name>{_NAME})@[\w\-]+:[~/][^\s$#:@]{{0,80}}[$#](?=\s)")),
-    (("]$", "]#"), Regex(rf"\[(?P<name>{_NAME})@[\w.\-]+ [^\]\n]{{1,80}}\][$#]")),
-    (("~",), Regex(r"(?<![\w/~.^\-])~(?P<name>[a-z][a-z0-9_\-]{2,31})(?=/)")),
-    (("whoami", "/user:"), Regex(rf"(?:whoami(?:\s|\\n)+|/user:)(?:[A-Za-z0-9\-]+\\+)(?P<name>{_NAME})")),
-)  # fmt: skip
+_VARIABLE = Regex(rf"(?<![A-Za-z])(?:USERNAME|USER|LOGNAME){_QUOTE}[ ]?[=:][ ]?{_QUOTE}(?P<name>{_NAME})(?![\w(./])")
+_IDENTITY = Regex(rf"(?:(?<=[ug]id=)|(?<=groups=)|(?<=,))\d+\((?P<name>{_NAME})\)")
+_LISTED = Regex(
+    rf"[dlbcps\-](?:[r\-][w\-][xsStT\-]){{3}}[@+.]?[ \t]+\d+[ \t]+(?P<name>{_NAME})"
+    rf"(?:[ \t]+(?P<group>{_NAME}))?(?=[ \t])"
+)
+_PROMPT_NAME = Regex(rf"(?<![\w.@/:]){_NAME}\Z")
+_PROMPT_REST = Regex(r"@[\w\-]+:[~/][^\s$#:@]{0,80}[$#](?=\s)")
+_BRACKET_PROMPT = Regex(rf"\[(?P<name>{_NAME})@[\w.\-]+ [^\]\n]{{1,80}}\][$#]")
+_TILDE = Regex(r"(?<![\w/~.^\-])~(?P<name>[a-z][a-z0-9_\-]{2,31})(?=/)")
+_DOMAIN = Regex(rf"(?:whoami(?:\s|\\n)+|/user:)(?:[A-Za-z0-9\-]+\\+)(?P<name>{_NAME})")
 
 
 def find_account_names(text: str) -> Iterator[Span]:
     """Yield the spans of account names, of persons and of machines alike."""
-    for literals, pattern in _FORMS:
-        if any(literal in text for literal in literals):
-            for match in pattern.finditer(text):
-                yield match.span("name")
-                if "group" in match.groupdict() and match["group"]:
-                    yield match.span("group")
+    for literal in ("USER", "LOGNAME"):
+        yield from _names_at(text, literal, _VARIABLE)
+    yield from _names_at(text, "~", _TILDE)
+    if "id=" in text and ("uid=" in text or "gid=" in text):
+        yield from (match.span("name") for match in _IDENTITY.finditer(text))
+    if "rw" in text and ("-rw" in text or "drwx" in text or "lrwx" in text):
+        for match in _LISTED.finditer(text):
+            yield match.span("name")
+            if match["group"]:
+                yield match.span("group")
+    if "@" in text:
+        yield from _find_prompts(text)
+    if "\\" in text and ("whoami" in text or "/user:" in text):
+        yield from (match.span("name") for match in _DOMAIN.finditer(text))
+
+
+def _names_at(text: str, literal: str, pattern: Regex) -> Iterator[Span]:
+    """Yield the spans of the names that ``pattern`` finds where ``literal`` stands."""
+    at = text.find(literal)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match:
+            yield match.span("name")
+        at = text.find(literal, at + 1)
+
+
+def _find_prompts(text: str) -> Iterator[Span]:
+    """Yield the names of shells' prompts: ``name@host:~/folder$`` and ``[name@host folder]$``."""
+    if "]$" in text or "]#" in text:
+        yield from (match.span("name") for match in _BRACKET_PROMPT.finditer(text))
+    at = text.find("@")
+    while at >= 0:
+        # What follows the sign is looked at first: few addresses go on like a prompt.
+        name = _PROMPT_NAME.search(text, max(0, at - 33), at) if _PROMPT_REST.match(text, at) else None
+        if name:
+            yield name.span()
+        at = text.find("@", at + 1)

@@ -21,6 +21,9 @@ _GROUPS = b"ddddsdddd"
 _SSN = b"dddsddsdddd"
 _FIFTEEN = b"d" * 15
 
+# A telephone number with its plus; all others are longer.
+SHORTEST_NUMBER = 11
+
 _CARD = Regex(r"(?<![\w.\-])\d(?:[ -]?\d){14,15}(?![\w\-]|\.\d)")
 # Visa, Mastercard, American Express, Discover, JCB.
 _ISSUER = Regex(r"4|5[1-5]|2[2-7]|3[47]|35|6011|65")
@@ -39,7 +42,9 @@ def find_numbers(text: str, ascii_text: str) -> Iterator[Found]:
     """Yield (kind, start, end) of personal numbers; all but telephone numbers carry a check or stand in a context."""
     raw = ascii_text.encode("ascii")
     digits = raw.translate(_DIGITS)
-    for start in _outline_positions(digits, b"pd"):
+    if b"d" not in digits and ":" not in text and "-" not in text:
+        return
+    for start in _outline_positions(digits, b"pd") if "+" in text else ():
         match = _PHONE.match(text, start)
         if match and _is_phone(text, start, match[0]):
             yield "phone", *match.span()
@@ -49,7 +54,8 @@ def find_numbers(text: str, ascii_text: str) -> Iterator[Found]:
     for start in _outline_positions(digits, _SSN):
         if _SOCIAL.search(text[max(0, start - 40) : start]) and not text[start + 11 : start + 12].strip(" .,;)\n"):
             yield "ssn", start, start + 11
-    for start in _outline_positions(raw.translate(_HEXES), _MAC):
+    signed = ":" in text or "-" in text
+    for start in _outline_positions(raw.translate(_HEXES), _MAC) if signed else ():
         address = text[start : start + 17]
         outside = text[max(0, start - 1) : start] + text[start + 17 : start + 18]
         # All in one notation, no part of something longer, and not one of the addresses that mean "none" or "all".

@@ -80,7 +80,7 @@ class Homes:
         """``text`` with its homes rewritten. ``low`` is it in lower case, of the same length."""
         edits: list[tuple[int, int, str]] = []
         for name in _HOMES:
-            for at in _positions(low, name) if name in low else ():
+            for at in _positions(low, name):
                 if text[at - 1 : at] not in _AHEAD:
                     continue
                 edit = self._path(text, at) or self._dashed_path(text, at)

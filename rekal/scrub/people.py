@@ -62,21 +62,30 @@ _SPELLED = Regex(
     r"(?P<local>[A-Za-z0-9][A-Za-z0-9._+\-]{0,63})(?:[ ]?[(\[]at[)\]][ ]?|%40|\\+u0040)"
     r"(?P<domain>[A-Za-z0-9][A-Za-z0-9\-]{0,62}(?:(?:\.|[ ]?[(\[]dot[)\]][ ]?)[A-Za-z0-9\-]{2,63}){1,4})"
 )
-_SPELLINGS = ("(at)", "[at]", "%40", "u0040")
 _IPV6 = Regex(r"(?<![\w:.])2[0-9a-fA-F]{3}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
+
+
+def may_spell_emails(text: str) -> bool:
+    """True if ``text`` has a sign of what :func:`find_spelled_emails` looks for."""
+    # One character is found eight times faster than two or more.
+    return (
+        ("(" in text and "(at)" in text)
+        or ("[" in text and "[at]" in text)
+        or ("%" in text and "%40" in text)
+        or ("\\" in text and "u0040" in text)
+    )
 
 
 def find_spelled_emails(text: str) -> Iterator[Span]:
     """Addresses of people in which the @ is spelled otherwise: ``(at)``, ``%40``."""
-    if any(spelling in text for spelling in _SPELLINGS):
-        for match in _SPELLED.finditer(text):
-            if not _NOBODY.match(match["local"]) and not _NOWHERE.match(match["domain"]):
-                yield match.span()
+    for match in _SPELLED.finditer(text):
+        if not _NOBODY.match(match["local"]) and not _NOWHERE.match(match["domain"]):
+            yield match.span()
 
 
 def find_public_ipv6(text: str) -> Iterator[Span]:
     """IPv6 addresses of the public range, those of documentation left out."""
-    for match in _IPV6.finditer(text):
+    for match in _IPV6.finditer(text) if "2" in text and ":" in text else ():
         if not match[0].lower().startswith("2001:db8") and match[0].count(":") >= 3:
             yield match.span()
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rekal.scrub import people
-from rekal.scrub.numbers import find_numbers
+from rekal.scrub.numbers import SHORTEST_NUMBER, find_numbers
 from rekal.scrub.paths import Homes
 from rekal.scrub.prefilter import Prefilter
 from rekal.scrub.regex import Regex
@@ -142,10 +142,12 @@ class Scrubber:
             yield from ((kind, left, right) for left, right in places if not self._is_allowed(text, left, right))
 
     def _personal(self, text: str, ascii_text: str) -> list[Finding]:
-        out = [found for found in find_numbers(text, ascii_text) if not self._is_allowed(text, *found[1:])]
+        out: list[Finding] = []
+        if len(text) >= SHORTEST_NUMBER:
+            out.extend(found for found in find_numbers(text, ascii_text) if not self._is_allowed(text, *found[1:]))
         if self.rules.email != "keep" and "@" in text:
             out.extend(("email", *span) for span in people.find_emails(text) if not self._is_allowed(text, *span))
-        if self.rules.email != "keep":
+        if self.rules.email != "keep" and people.may_spell_emails(text):
             spelled = people.find_spelled_emails(text)
             out.extend(("email", *span) for span in spelled if not self._is_allowed(text, *span))
         if self.rules.ip != "keep":

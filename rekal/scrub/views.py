@@ -75,7 +75,7 @@ def read_views(text: str, ascii_text: str, runs: bool) -> Iterator[View]:
     """
     if "%" in text:
         yield from _percent_decoded(text)
-    if "\\u00" in text or "\\x" in text:
+    if "\\" in text and ("\\u00" in text or "\\x" in text):
         yield from _unescaped(text)
     if runs:
         joints = _find_joints(text)

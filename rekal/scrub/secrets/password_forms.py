@@ -6,6 +6,7 @@ cost nothing more, since other kinds look for those anyway.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -153,16 +154,38 @@ _LOOK_BACK = 200
 
 
 def _by_forms() -> Kind:
-    parts = [(form, frozenset(map(shared_part, form.triggers or form.hints))) for form in _FORMS]
+    alone = [(form, frozenset(map(shared_part, form.triggers))) for form in _FORMS if form.triggers]
+    by_part: dict[str, list[tuple[str, _Form]]] = {}
+    for form in _FORMS:
+        for hint in form.hints if not form.triggers else ():
+            by_part.setdefault(shared_part(hint), []).append((hint, form))
+    groups = [(part, _any_of(part, rows), rows) for part, rows in by_part.items()]
 
     def find(text: str, hay: Hay) -> Iterator[Span]:
-        for form, needed in parts:
+        for form, needed in alone:
             # A hint's part that is absent saves looking for the hint in every text of a store.
             if not needed.issubset(hay.absent):
                 for at in hay.positions(form.hints):
                     yield from _read_form(text, at, form)
+        for part, pattern, rows in groups:
+            for at in hay.positions((part,)) if part not in hay.absent else ():
+                if not pattern.match(hay.text, at):
+                    continue
+                for hint, form in rows:
+                    begin = at - hint.index(part)
+                    if hay.text.startswith(hint, begin):
+                        yield from _read_form(text, begin, form)
 
     return Kind("password-form", tuple(hint for form in _FORMS for hint in form.triggers or form.hints), find)
+
+
+def _any_of(part: str, rows: list[tuple[str, _Form]]) -> Regex:
+    """A pattern that matches where ``part`` stands within one of the hints: they are tried at once, not one by one."""
+    ends = []
+    for hint, _ in rows:
+        before, _, after = hint.partition(part)
+        ends.append(f"(?<={re.escape(before)}){re.escape(part + after)}" if before else re.escape(part + after))
+    return Regex("|".join(ends))
 
 
 def _read_form(text: str, at: int, form: _Form) -> Iterator[Span]:
