@@ -12,10 +12,10 @@ from rekal.app.desk import Desk
 from rekal.app.moments import local_now, read_moment
 from rekal.app.resources import Kept, LedgerState, open_resources
 from rekal.app.semantic import find_semantic, keywords_only
-from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError
+from rekal.errors import EngineError, GitError, StoreBusy, StoreDamaged, StoreError
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
-from rekal.recall.answer import Answer
+from rekal.recall.answer import Answer, Hit
 from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
 from rekal.store.database import translated_errors
@@ -78,7 +78,24 @@ def ask_question(app: App, question: Question) -> Answer:
             notes[:] = ["the index was damaged and has been built again"]
             _rebuild_index(app, notes, full=True)
             answer = _recall_once(app, kept, question.text, filters, options, notes)
-    return msgspec.structs.replace(answer, notes=[*notes, *answer.notes])
+    hits = _mark_merged(app, answer.sessions)
+    return msgspec.structs.replace(answer, sessions=hits, notes=[*notes, *answer.notes])
+
+
+def _mark_merged(app: App, hits: list[Hit]) -> list[Hit]:
+    """The same sessions, each with whether its commit is part of what everybody has: the remote's default branch."""
+    shas = sorted({hit.commit for hit in hits if hit.commit})
+    if not shas:
+        return hits
+    from rekal.git.objects import find_merged_commits
+
+    chosen = app.config.transport
+    remote = next(iter(sorted(chosen.remotes)), "origin")
+    try:
+        merged = find_merged_commits(app.repo, shas, f"refs/remotes/{remote}/{chosen.mainline or 'HEAD'}")
+    except GitError:  # a damaged repository costs the mark alone
+        return hits
+    return [msgspec.structs.replace(hit, merged=merged.get(hit.commit or "")) for hit in hits]
 
 
 def _list_later(app: App, known_at: datetime | None) -> tuple[tuple[str, int], ...]:

@@ -37,6 +37,19 @@ def find_present_commits(repo: Repo, shas: Sequence[str]) -> set[str]:
     return {name for name, (kind, _) in measure_objects(repo, shas).items() if kind == "commit"}
 
 
+def find_merged_commits(repo: Repo, shas: Sequence[str], mainline: str) -> dict[str, bool]:
+    """Return for each commit of this clone whether the ref ``mainline`` reaches it; empty where there is no such ref.
+
+    Two processes, however many commits: a commit that is missing here has no entry.
+    """
+    present = sorted(find_present_commits(repo, shas))
+    ahead = repo.ask("rev-list", *present, "--not", mainline, "--") if present else None
+    if ahead is None:
+        return {}
+    outside = set(ahead.split())
+    return {sha: sha not in outside for sha in present}
+
+
 def read_objects(repo: Repo, names: Iterable[str], kind: str = "") -> dict[str, bytes]:
     """Return the bytes of objects by the name they were asked for, in that order; lost or damaged ones are left out.
 

@@ -48,7 +48,7 @@ _CHANGED_FILES = """
     SELECT session_id, path FROM checkpoint_sessions JOIN files_touched USING (checkpoint_id)
     WHERE list_contains($ids, session_id)"""
 _COMMITS = """
-    SELECT session_id, git_sha, subject, c.branch
+    SELECT session_id, git_sha, subject, c.branch, first_seq, last_seq
     FROM checkpoint_sessions JOIN checkpoints c ON c.id = checkpoint_id WHERE list_contains($ids, session_id)"""
 
 _FACETS_TYPES = (
@@ -58,7 +58,10 @@ _FACETS_TYPES = (
 
 
 class Facets(msgspec.Struct, frozen=True):
-    """Facets of one session as the ledger tells them. Times are the database's (UTC, naive)."""
+    """Facets of one session as the ledger tells them. Times are the database's (UTC, naive).
+
+    ``linked`` are its commits under their last names: name, subject, first and last turn that led to it.
+    """
 
     session_id: str
     agent: str
@@ -81,6 +84,7 @@ class Facets(msgspec.Struct, frozen=True):
     files: list[str]
     commands: list[str]
     steering: list[str]
+    linked: list[tuple[str, str | None, int, int]]
 
     def text(self) -> str:
         """Text of the session's facet document, a facet a line."""
@@ -133,14 +137,15 @@ def read_facets(ledger: Connection, session_ids: Sequence[str]) -> list[Facets]:
         session_id, branch = head[0], head[8]
         ((turns, human, first, last),) = spans.get(session_id, [(0, 0, None, None)])
         paths, commands = _columns(calls.get(session_id), 2)
-        shas, subjects, branches = _columns(commits.get(session_id), 3)
+        shas, subjects, branches, firsts, lasts = _columns(commits.get(session_id), 5)
         (files,), (said,) = _columns(changed.get(session_id), 1), _columns(steering.get(session_id), 1)
         span = (turns, human, started or first, last or started)
         # A commit that was amended, rebased or squashed is found by its old and by its new name.
         commit = (_distinct(branches, [branch]), _distinct(_reach(shas, later)), _distinct(subjects))
-        rows.append(
-            make_record(Facets, (*head, *span, *commit, _distinct(paths, files), _distinct(commands), list(said)))
-        )
+        turns_of = zip((_last_name(sha, later) for sha in shas), subjects, firsts, lasts, strict=True)
+        linked = sorted(set(turns_of), key=lambda one: (one[2], one[3], one[0], one[1] or ""))
+        known = (_distinct(paths, files), _distinct(commands), list(said), linked)
+        rows.append(make_record(Facets, (*head, *span, *commit, *known)))
     return rows
 
 
@@ -152,6 +157,15 @@ def _later(ledger: Connection) -> dict[str, list[str]]:
     return later
 
 
+def _last_name(sha: str, later: Mapping[str, Sequence[str]]) -> str:
+    """The name that a commit has after all that was amended and rebased; the first in order where there are two."""
+    passed = {sha}
+    while ahead := [one for one in sorted(later.get(sha, ())) if one not in passed]:
+        sha = ahead[0]
+        passed.add(sha)
+    return sha
+
+
 def _columns(rows: Sequence[tuple[Any, ...]] | None, count: int) -> Sequence[Sequence[Any]]:
     return list(zip(*rows, strict=True)) if rows else [()] * count
 
@@ -159,7 +173,7 @@ def _columns(rows: Sequence[tuple[Any, ...]] | None, count: int) -> Sequence[Seq
 def _remove_facets(index: Connection, ordinals: Sequence[int]) -> None:
     """Take out the rows and documents of sessions, to be written anew."""
     if ordinals:
-        for table in ("facets", "session_files"):
+        for table in ("facets", "session_files", "session_commits"):
             index.execute(f"DELETE FROM {table} WHERE list_contains(?, session_ord)", [list(ordinals)])
         remove_docs(index, "facet", "list_contains(?, session_ord)", [list(ordinals)])
 
@@ -175,6 +189,8 @@ def replace_facets(
     insert_rows(index, "facets", _FACETS_TYPES, [_facet_row(row, ordinals[row.session_id]) for row in rows])
     files = [(ordinals[row.session_id], path) for row in rows for path in row.files]
     insert_rows(index, "session_files", ("INTEGER", "VARCHAR"), files)
+    linked = [(ordinals[row.session_id], *one) for row in rows for one in row.linked]
+    insert_rows(index, "session_commits", ("INTEGER", "VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), linked)
     return [Doc("facet", row.text(), session_ord=ordinals[row.session_id], session_id=row.session_id) for row in rows]
 
 

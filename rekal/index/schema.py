@@ -26,7 +26,7 @@ from typing import Literal
 
 from rekal.store.database import Connection
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 Kind = Literal["turn", "facet", "memory", "document", "knowledge"]
 KINDS: tuple[Kind, ...] = ("turn", "facet", "memory", "document", "knowledge")
@@ -59,6 +59,9 @@ _TABLES = (
         session_ord INTEGER NOT NULL, doc_id INTEGER NOT NULL, says VARCHAR NOT NULL, hears VARCHAR)""",
     "CREATE TABLE knowledge (path VARCHAR NOT NULL, blob VARCHAR NOT NULL)",
     "CREATE TABLE session_files (session_ord INTEGER NOT NULL, path VARCHAR NOT NULL)",
+    """CREATE TABLE session_commits (
+        session_ord INTEGER NOT NULL, git_sha VARCHAR NOT NULL, subject VARCHAR, first_seq INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL)""",
     f"""CREATE VIEW cooccurrence AS
         WITH narrow AS (
             SELECT session_ord FROM session_files GROUP BY session_ord HAVING count(*) <= {_MOST_PAIRED_FILES})

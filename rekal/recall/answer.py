@@ -25,7 +25,11 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """One session shown, best first, its rows in order of conversation."""
+    """One session shown, best first, its rows in order of conversation.
+
+    ``commit`` is the one that its best row led to, with its ``subject``. ``merged`` says that it is part of the
+    mainline; None where nobody can tell.
+    """
 
     session_id: str
     agent: str
@@ -39,6 +43,9 @@ class Hit(msgspec.Struct, frozen=True):
     started_at: datetime | None
     score: float
     rows: list[Row]
+    commit: str | None = None
+    subject: str | None = None
+    merged: bool | None = None
 
 
 class Passage(msgspec.Struct, frozen=True):

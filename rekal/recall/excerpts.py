@@ -174,4 +174,21 @@ def _hit(reader: IndexReader, score: float, number: int, rows: list[Row]) -> Hit
            FROM facets WHERE session_id = ?""",
         [reader.sessions.ids[number]],
     )[0]
-    return make_record(Hit, (*facets[:9], with_zone(facets[9]), round(score, 3), rows))
+    return make_record(
+        Hit, (*facets[:9], with_zone(facets[9]), round(score, 3), rows, *_relevant_commit(reader, number, rows))
+    )
+
+
+def _relevant_commit(reader: IndexReader, number: int, rows: Sequence[Row]) -> tuple[str | None, str | None]:
+    """Name and subject of the commit that the best of ``rows`` led to: the first one that was made after it."""
+    linked = reader.rows(
+        """SELECT git_sha, subject, last_seq FROM session_commits JOIN facets USING (session_ord)
+           WHERE session_id = ? ORDER BY first_seq, last_seq, git_sha, subject""",
+        [reader.sessions.ids[number]],
+    )
+    if not linked:
+        return None, None
+    best = max(rows, key=lambda row: row.score).seq if rows else 0
+    # What was said after the last commit has led to none yet; that commit is the nearest.
+    sha, subject, _ = next((one for one in linked if one[2] >= best), linked[-1])
+    return sha, subject

@@ -174,9 +174,16 @@ def _perhaps_line(hit: Hit) -> str:
 
 
 def _format_hit(hit: Hit) -> Iterator[str]:
-    place = format_name(hit.branch) + (f"@{hit.commits[0][:8]}" if hit.commits else "")
+    commit = hit.commit or (hit.commits[0] if hit.commits else "")
+    place = format_name(hit.branch) + (f"@{commit[:8]}" if commit else "")
     whose = "" if hit.origin == "local" else f"  (from {hit.origin})"
     for row in hit.rows:
         who = format_name(hit.author_name if row.role in ("human", "steering") else hit.agent)
         head = f"  {short_id(hit.session_id)}:{row.seq}  {format_day(row.occurred_at)}  {who}  {place}{whose}"
         yield f'{head}  "{one_line(row.text, 600)}{"…" if row.cut else ""}"'
+    about = [f'"{one_line(hit.title, 80)}"'] if hit.title else []
+    if hit.subject and hit.commit:
+        merged = {True: ", merged", False: ", not merged", None: ""}[hit.merged]
+        about.append(f'{hit.commit[:8]} "{one_line(hit.subject, 80)}"{merged}')
+    if about:
+        yield f"    session {' led to '.join(about) if hit.title else f'led to {about[0]}'}"
