@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from rekal.model import Evidence, Role, replace_surrogates, writes_whole
+from rekal.model import LOCAL, Evidence, Role, replace_surrogates, writes_whole
 from rekal.store.database import Connection
 from rekal.store.rows import with_zone
 
@@ -38,6 +38,16 @@ class TurnRange(msgspec.Struct, frozen=True):
     first_seq: int
     last_seq: int
     evidence: Evidence
+
+
+class SessionOrigin(msgspec.Struct, frozen=True):
+    """Author and origin of a session; ``signatures`` are git's letters for the tips of the refs it may be from."""
+
+    agent: str
+    author_name: str
+    author_email: str
+    origin: str
+    signatures: tuple[str, ...]
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -166,10 +176,19 @@ def select_last_edit(con: Connection, turns: TurnRange) -> tuple[int, int]:
     return (int(row[0]), int(row[1])) if row and row[1] else (-1, 0)
 
 
-def select_agent_and_author(con: Connection, session_id: str) -> tuple[str, str]:
-    """Agent and author's name of a session, empty for one that is not stored."""
-    row = con.execute("SELECT agent, author_name FROM sessions WHERE id = ?", [session_id]).fetchone()
-    return (str(row[0]), str(row[1])) if row else ("", "")
+def select_session_origins(con: Connection, sessions: Collection[str]) -> dict[str, SessionOrigin]:
+    """Agent, author and origin of each of these sessions by id; those that are not stored are left out."""
+    rows = con.execute(
+        """SELECT s.id, s.agent, s.author_name, s.author_email, s.origin,
+                  list(DISTINCT r.signature) FILTER (r.signature IS NOT NULL)
+           FROM sessions s LEFT JOIN received r
+             -- A ref's name ends with the clone, as the origin does, which may begin with a mark.
+             ON s.origin <> $local AND ends_with(r.ref, '/' || split_part(s.origin, ':', -1))
+           WHERE s.id IN (SELECT unnest($sessions::VARCHAR[]))
+           GROUP BY s.id, s.agent, s.author_name, s.author_email, s.origin""",
+        {"local": LOCAL, "sessions": sorted(sessions)},
+    ).fetchall()
+    return {str(row[0]): SessionOrigin(row[1], row[2], row[3], row[4], tuple(sorted(row[5] or ()))) for row in rows}
 
 
 def select_prompt(con: Connection, session_id: str, turn_seq: int) -> Quote | None:

@@ -5,6 +5,9 @@ where several wrote the line, its neighbours decide, then time. A line that thos
 session's (a copy whose making no hook saw, a revert): then any edit of the file before the commit may answer, but only
 if its neighbours or its own length speak for it and no second session comes as close. Everything else is declined: no
 answer is better than a wrong one.
+
+Sessions that are believed more are asked before others (see `rekal.why.trust`): a record that somebody pushed, with
+whatever time and commit it names, does not take a line from the session that wrote it.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from rekal.why import blame
 from rekal.why.blame import Blame, BlamedLine
 from rekal.why.commit_turns import find_turn_ranges
 from rekal.why.line_keys import DROPPED_BITS, REACH, line_key
+from rekal.why.trust import Origins, Trust, keep_most_trusted
 
 Level = Literal["line", "hunk", "file", "commit", "none"]
 
@@ -86,6 +90,7 @@ class _WantedLine(msgspec.Struct, frozen=True):
     count: int
     telling: bool
     until: datetime | None
+    author_email: str
     ranges: tuple[TurnRange, ...]
 
 
@@ -113,14 +118,17 @@ def attribute_lines(
     """An attribution for each blamed line of ``path``, by number. ``now`` is the whole file as it is."""
     ranges = find_turn_ranges(con, repo, [line.sha for line in blamed.lines if line.sha])
     names = select_former_names(con, {path, *(line.path for line in blamed.lines)})
-    finder = _Finder(con, FileText(now), blamed, ranges, names)
+    origins = Origins(con)
+    finder = _Finder(con, FileText(now), blamed, ranges, names, origins)
     found = finder.written({line.number: line.text for line in blamed.lines})
     rest = [line for line in blamed.lines if line.number not in found]
     # A formatter that blame looks through changed the text: then what counts is how the line was.
     found |= finder.written(blame.find_former_texts(repo, [line for line in rest if line_key(line.text) is not None]))
     found |= dict(_hunks(blamed.lines, found))
     active = {
-        sha: _attribute_by_activity(con, ranges[sha], names)
+        sha: _attribute_by_activity(
+            con, keep_most_trusted(origins, ranges[sha], blamed.commits[sha].author_email), names
+        )
         for sha in {line.sha for line in rest} & ranges.keys()
         if sha
     }
@@ -148,8 +156,10 @@ class _Finder:
         blamed: Blame,
         ranges: Mapping[str, list[TurnRange]],
         names: Collection[str],
+        origins: Origins,
     ) -> None:
         self._con, self._now, self._ranges, self._names = con, now, ranges, names
+        self._origins = origins
         self._commits = blamed.commits
         self._lines = {line.number: line for line in blamed.lines}
 
@@ -159,6 +169,7 @@ class _Finder:
         keys = {key for line in wanted.values() for key in (line.key, *line.beside)}
         sessions = {one.session_id for line in wanted.values() for one in line.ranges}
         edits = select_line_edits(self._con, keys, self._names, sessions, DROPPED_BITS) if keys else {}
+        self._origins.load({edit.session_id for group in edits.values() for edit in group})
         found = {number: self._choose(line, edits) for number, line in wanted.items()}
         return {number: one for number, one in found.items() if one is not None}
 
@@ -168,32 +179,64 @@ class _Finder:
             return None
         sha = self._lines[number].sha
         until = self._commits[sha].committed_at + _SLACK if sha else None
+        email = self._commits[sha].author_email if sha else ""
         telling = sha is None or sum(map(str.isalnum, text)) >= _TELLING
         ranges = tuple(self._ranges.get(sha or "", ()))
-        return _WantedLine(key, tuple(self._now.beside(number)), self._now.count(number), telling, until, ranges)
+        return _WantedLine(key, tuple(self._now.beside(number)), self._now.count(number), telling, until, email, ranges)
 
     def _choose(self, line: _WantedLine, edits: Mapping[int, Sequence[LineEdit]]) -> Attribution | None:
-        def before(edit: LineEdit) -> bool:
-            return line.until is None or edit.at is None or edit.at <= line.until
+        ranks = {e.session_id: self._origins.trust(e.session_id, line.author_email) for e in edits.get(line.key, ())}
+        present = sorted(set(ranks.values()))
+        believed = [rank for rank in present if rank != Trust.CLAIMED]
+        # What anybody may have made up comes after all that others recorded, linked to the commit or not.
+        for group in (believed, [rank for rank in present if rank == Trust.CLAIMED]):
+            for choose in (self._choose_linked, self._choose_unlinked):
+                for rank in group:
+                    # The neighbours' edits are by sessions that the line itself may not have.
+                    edit = choose(line, edits, lambda e, r=rank: self._rank(line, e) == r)  # type: ignore[misc]
+                    if edit is not None:
+                        by = _range_of(line, edit)
+                        return Attribution("line", edit.session_id, edit.turn_seq, by.git_sha if by else None)
+        return None
+
+    def _rank(self, line: _WantedLine, edit: LineEdit) -> Trust:
+        return self._origins.trust(edit.session_id, line.author_email)
+
+    def _choose_linked(
+        self, line: _WantedLine, edits: Mapping[int, Sequence[LineEdit]], ranked: Callable[[LineEdit], bool]
+    ) -> LineEdit | None:
+        """The edit in the turns that led to the line's commit."""
+
+        def linked(edit: LineEdit) -> bool:
+            return ranked(edit) and _is_before(line, edit) and _range_of(line, edit) is not None
+
+        inside = _Scope(line, edits, lambda e: e.path in self._names and linked(e))
+        # Code moved between files by hand or shell: the same turns wrote it, under a name this file never had.
+        moved = _Scope(line, edits, linked)
+        # One of several occurrences may be one that nobody recorded, unless its neighbours are by the same turn.
+        return _best_edit(inside, _HALF if line.count > 1 else 0.0) or _best_edit(moved, _MOST)
+
+    def _choose_unlinked(
+        self, line: _WantedLine, edits: Mapping[int, Sequence[LineEdit]], ranked: Callable[[LineEdit], bool]
+    ) -> LineEdit | None:
+        """An edit of the file that no commit leads to."""
 
         def named(edit: LineEdit) -> bool:
-            return edit.path in self._names and before(edit)
+            return ranked(edit) and edit.path in self._names
 
-        inside = _Scope(line, edits, lambda e: named(e) and _range_of(line, e) is not None)
-        # Code moved between files by hand or shell: the same turns wrote it, under a name this file never had.
-        moved = _Scope(line, edits, lambda e: before(e) and _range_of(line, e) is not None)
-        # One of several occurrences may be one that nobody recorded, unless its neighbours are by the same turn.
-        edit = _best_edit(inside, _HALF if line.count > 1 else 0.0) or _best_edit(moved, _MOST)
-        if edit is None and (line.count > 1 or not inside.edits):
-            edit = _elsewhere(line, _Scope(line, edits, named))
+        before = [e for e in edits.get(line.key, ()) if named(e) and _is_before(line, e)]
+        edit = None
+        if line.count > 1 or all(_range_of(line, e) is None for e in before):
+            edit = _elsewhere(line, _Scope(line, edits, lambda e: named(e) and _is_before(line, e)))
         if edit is None and line.count > 1:
             # Blame may take lines that many blocks have for a copy of the oldest of them: time then proves nothing.
             # (A file written whole repeats what was there, so it proves nothing either.)
-            edit = _elsewhere(line, _Scope(line, edits, lambda e: e.path in self._names and not e.whole))
-        if edit is None:
-            return None
-        by = _range_of(line, edit)
-        return Attribution("line", edit.session_id, edit.turn_seq, by.git_sha if by else None)
+            edit = _elsewhere(line, _Scope(line, edits, lambda e: named(e) and not e.whole))
+        return edit
+
+
+def _is_before(line: _WantedLine, edit: LineEdit) -> bool:
+    return line.until is None or edit.at is None or edit.at <= line.until
 
 
 def _range_of(line: _WantedLine, edit: LineEdit) -> TurnRange | None:

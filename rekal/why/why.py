@@ -9,12 +9,12 @@ from itertools import groupby
 import msgspec
 
 from rekal.git import Repo
-from rekal.model import CitedMemory
+from rekal.model import LOCAL, CitedMemory
 from rekal.store.database import Connection
+from rekal.store.import_rules import UNVERIFIED
 from rekal.store.why_rows import (
     Quote,
     TurnRange,
-    select_agent_and_author,
     select_last_edit,
     select_prompt,
 )
@@ -22,6 +22,7 @@ from rekal.why.attribute import Attribution, Level, attribute_lines
 from rekal.why.blame import Blame, BlamedCommit
 from rekal.why.commit_turns import find_turn_ranges
 from rekal.why.reasons import explain_edit
+from rekal.why.trust import Origins, Signature, read_signature
 
 
 class WhyReason(msgspec.Struct, frozen=True):
@@ -30,7 +31,10 @@ class WhyReason(msgspec.Struct, frozen=True):
     ``first`` and ``last`` are lines of the file as it is now (0 for a commit). ``level`` says how close the record
     comes: ``line`` and ``hunk`` are edits of the turn, ``file`` and ``commit`` are what the session did by other
     means, ``none`` is no record, with ``note`` saying why. ``commit`` is null for what is not committed;
-    ``recorded_as`` is the commit's former name, under which its session was recorded.
+    ``recorded_as`` is the commit's former name, under which its session was recorded. ``origin`` is ``own`` for a
+    session that this clone captured, else the teammate's ref it came with (``unverified:`` before it when the ref's
+    owner is somebody else); ``signature`` is the verdict on that ref, null for an own session. ``verified`` is true for
+    own sessions and for refs with a good signature.
     """
 
     level: Level
@@ -48,6 +52,9 @@ class WhyReason(msgspec.Struct, frozen=True):
     prompt: Quote | None = None
     because: Quote | None = None
     note: str = ""
+    origin: str | None = None
+    signature: Signature | None = None
+    verified: bool | None = None
 
 
 class WhyAnswer(msgspec.Struct, frozen=True):
@@ -66,11 +73,12 @@ class WhyAnswer(msgspec.Struct, frozen=True):
 
 
 class _SessionFacts:
-    """Fills in who and what was said; the same turn is asked for once."""
+    """Fills in who, from where and what was said; the same turn is asked for once."""
 
     def __init__(self, con: Connection) -> None:
         self._con = con
-        self._seen: dict[tuple[str, int], tuple[str, str, Quote | None, Quote | None]] = {}
+        self.origins = Origins(con)
+        self._seen: dict[tuple[str, int], tuple[Quote | None, Quote | None]] = {}
 
     def fill(self, reason: WhyReason, about: Sequence[str]) -> WhyReason:
         """``reason`` with its session's facts and words."""
@@ -79,15 +87,26 @@ class _SessionFacts:
         where = (reason.session_id, reason.turn)
         if where not in self._seen:
             self._seen[where] = self._read(*where, about)
-        agent, author, prompt, because = self._seen[where]
-        return msgspec.structs.replace(reason, agent=agent, session_author=author, prompt=prompt, because=because)
+        prompt, because = self._seen[where]
+        one = self.origins.find(reason.session_id)
+        signature = read_signature(one)
+        own = one.origin == LOCAL
+        return msgspec.structs.replace(
+            reason,
+            agent=one.agent,
+            session_author=one.author_name,
+            prompt=prompt,
+            because=because,
+            origin="own" if own else one.origin,
+            signature=signature,
+            verified=own or (signature == "good" and not one.origin.startswith(UNVERIFIED)),
+        )
 
-    def _read(self, session: str, turn: int, about: Sequence[str]) -> tuple[str, str, Quote | None, Quote | None]:
-        agent, author = select_agent_and_author(self._con, session)
+    def _read(self, session: str, turn: int, about: Sequence[str]) -> tuple[Quote | None, Quote | None]:
         prompt = select_prompt(self._con, session, turn)
         after = prompt.seq if prompt and prompt.session_id == session else 0
         asked = [prompt.text] if prompt else []
-        return agent, author, prompt, explain_edit(self._con, session, turn, after, [*about, *asked])
+        return prompt, explain_edit(self._con, session, turn, after, [*about, *asked])
 
 
 def explain_lines(
@@ -135,16 +154,26 @@ def explain_commits(con: Connection, repo: Repo, commits: Sequence[BlamedCommit]
     """For each commit its sessions with the prompt and the sentence behind their last edit that went into it."""
     ranges = find_turn_ranges(con, repo, [commit.sha for commit in commits])
     facts = _SessionFacts(con)
-    return {c.sha: [facts.fill(r, [c.subject]) for r in _reasons_of_commit(con, c, ranges)] for c in commits}
+    return {
+        c.sha: [facts.fill(r, [c.subject]) for r in _reasons_of_commit(con, c, ranges, facts.origins)] for c in commits
+    }
 
 
-def _reasons_of_commit(con: Connection, commit: BlamedCommit, ranges: Mapping[str, list[TurnRange]]) -> list[WhyReason]:
+def _reasons_of_commit(
+    con: Connection, commit: BlamedCommit, ranges: Mapping[str, list[TurnRange]], origins: Origins
+) -> list[WhyReason]:
     by_session: dict[str, list[TurnRange]] = {}
     for one in ranges.get(commit.sha, ()):
         by_session.setdefault(one.session_id, []).append(one)
     weighed = [(_last_edit_of(con, group), group) for group in by_session.values()]
-    # The session that edited most comes first.
-    weighed.sort(key=lambda pair: (-pair[0][1], pair[1][0].session_id))
+    # The session that edited most comes first, but none before one that is believed more.
+    weighed.sort(
+        key=lambda pair: (
+            origins.trust(pair[1][0].session_id, commit.author_email),
+            -pair[0][1],
+            pair[1][0].session_id,
+        )
+    )
     return [
         _reason(Attribution("commit", group[0].session_id, turn, group[0].git_sha), commit)
         for (turn, _), group in weighed

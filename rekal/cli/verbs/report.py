@@ -12,6 +12,7 @@ from rekal.app.context import find_app
 from rekal.app.report_range import RangeReport, ReportedCommit
 from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
+from rekal.cli.verbs.why import format_source
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED
 
 
@@ -49,7 +50,7 @@ def _text_lines(answer: RangeReport) -> list[str]:
 def _quoted_rows(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
     """The prompt and the reason of the session that edited most, each as name, handle and words."""
     first, more = commit.reasons[0], len(commit.reasons) - 1
-    others = f" (+{more} more sessions)" if more else ""
+    others = format_source(first) + (f" (+{more} more sessions)" if more else "")
     if first.prompt:
         yield (
             "prompt",
@@ -57,7 +58,8 @@ def _quoted_rows(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
             one_line(first.prompt.text, 160) + others,
         )
     if first.because:
-        yield "because", f"{short_id(first.because.session_id)}:{first.because.seq}", one_line(first.because.text, 200)
+        handle = f"{short_id(first.because.session_id)}:{first.because.seq}"
+        yield "because", handle, one_line(first.because.text, 200) + ("" if first.prompt else others)
 
 
 def _markdown_lines(answer: RangeReport) -> list[str]:
@@ -69,7 +71,7 @@ def _markdown_lines(answer: RangeReport) -> list[str]:
             out.append("  no record")
         else:
             rows = [
-                f"  {name}: {_escape_markdown(said, 210)} `{handle}`" for name, handle, said in _quoted_rows(commit)
+                f"  {name}: {_escape_markdown(said, 400)} `{handle}`" for name, handle, said in _quoted_rows(commit)
             ]
             out.append("  \n".join(rows))
     decided = [f"- {_escape_markdown(cited_row(one), 460)}" for one in answer.memories or ()]

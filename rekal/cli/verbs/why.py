@@ -74,11 +74,23 @@ def _format_block(path: str | None, group: list[WhyReason]) -> list[str]:
     if reason.prompt:
         who = one_line(reason.session_author or "", 40)
         handle = f"{short_id(reason.prompt.session_id)}:{reason.prompt.seq}"
-        out.append(f"  prompt   {handle}  {who}, {reason.agent}: {one_line(reason.prompt.text, 160)}")
+        whose = format_source(reason)
+        out.append(f"  prompt   {handle}  {who}, {reason.agent}{whose}: {one_line(reason.prompt.text, 160)}")
     handle = f"{short_id(reason.session_id or '')}:{reason.turn}"
+    whose = "" if reason.prompt else format_source(reason).lstrip() + "  " * bool(format_source(reason))
     said = one_line(reason.because.text, 200) if reason.because else "(the agent said nothing about it)"
-    out.append(f"  because  {handle}  {said}")
+    out.append(f"  because  {handle}  {whose}{said}")
     return out
+
+
+def format_source(reason: WhyReason) -> str:
+    """Return where a session came from, in brackets behind a space; empty for one of this clone."""
+    if reason.origin in (None, "own"):
+        return ""
+    signed = {"good": "signed", "bad": "bad signature", "none": "not signed"}.get(reason.signature or "", "not checked")
+    # The mark of the ledger says who vouches for nothing; the words at the end say it to a person.
+    ref = one_line((reason.origin or "").removeprefix("unverified:"), 80)
+    return f" (from {ref}, {signed}{'' if reason.verified else ', unverified'})"
 
 
 def _spans(group: list[WhyReason]) -> str:
