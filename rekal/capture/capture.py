@@ -160,6 +160,12 @@ def _known(layout: Layout, head: str | None, email: str, warnings: list[str]) ->
             return _Known(source_state.read_states(ledger.con), _standing(ledger, head, email))
     except StoreDamaged as error:
         damage = set_aside_damaged(layout.data, datetime.now(UTC))
+        if layout.data.exists():
+            warnings.append(
+                f"the log of data.db could not be replayed; it was moved to {damage.moved_to.name}, data.db is whole "
+                "and kept, and what the log held is captured again from the transcripts still on this machine"
+            )
+            return _known(layout, head, email, warnings)
         warnings.append(
             f"{error.message}; it was moved to {damage.moved_to.name} and the transcripts still on this machine are "
             "captured again; for older and teammates' sessions put back a backup or run `rekal sync`"

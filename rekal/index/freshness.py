@@ -81,5 +81,5 @@ def name_damage(path: Path) -> Iterator[None]:
     try:
         with translated_errors(path):
             yield
-    except (duckdb.CatalogException, duckdb.BinderException) as error:
+    except (duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException) as error:
         raise StoreDamaged(f"{path.name} is not a complete index ({str(error).splitlines()[0][:80]})") from error

@@ -155,3 +155,22 @@ def test_any_bytes_are_read(tmp_path_factory: pytest.TempPathFactory, data: list
     _, reader = read(path, whole)
     assert 0 <= reader.offset <= len(whole)
     assert reader.skipped_bytes <= 3 * len(whole)
+
+
+def test_noise_is_given_up_and_the_next_line_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+    decode = jsonl._TOLERANT.raw_decode
+
+    def counted(text: str, position: int) -> tuple[object, int]:
+        tries.append(position)
+        return decode(text, position)
+
+    monkeypatch.setattr(jsonl, "_NOISE_BUDGET", 10_000)
+    monkeypatch.setattr(jsonl._TOLERANT, "raw_decode", counted)
+    noise = '{"a" 1 ' * 5_000
+    path = tmp_path / "one.jsonl"
+    path.write_text(f'{noise}\n{{"type": "user"}}\n')
+    reader = jsonl.LineReader(path)
+    assert [record for _, record in reader] == [{"type": "user"}]
+    assert reader.skipped_bytes == len(noise) + 1
+    assert len(tries) < 100

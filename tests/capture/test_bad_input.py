@@ -172,7 +172,7 @@ def _log_scribbled(path: Path) -> None:
 DAMAGES = (_cut, _garbage, _empty, _scribbled, _foreign)
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES, _log_scribbled], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.__name__)
 def test_a_damaged_ledger_is_moved_aside_and_captured_again(rekal: Rekal, damage: Callable[[Path], None]) -> None:
     session(rekal)
     rekal("checkpoint")
@@ -192,6 +192,22 @@ def test_a_damaged_ledger_is_moved_aside_and_captured_again(rekal: Rekal, damage
     assert turns(rekal) == 2
     asked = rekal("recall", QUESTION)
     assert (asked.err, "nothing is captured yet" in asked.out) == ("", False)
+
+
+def test_a_damaged_log_costs_the_log_and_not_the_ledger(rekal: Rekal) -> None:
+    session(rekal, "one")
+    rekal("checkpoint")
+    for transcript in (rekal.home / ".claude").rglob("*.jsonl"):
+        transcript.unlink()  # as agents delete what is a month old
+    _log_scribbled(rekal.layout.data)
+    sentence(rekal("find", "queue"), 4, "`rekal status`")
+    done = rekal("checkpoint")
+    assert done.code == 0
+    assert len(done.err.splitlines()) == 1 and "data.db is whole and kept" in done.err
+    (aside,) = rekal.layout.directory.glob("data.db.damaged-*")
+    assert aside.suffix == ".wal"
+    assert turns(rekal) == 2
+    assert rekal("checkpoint").err == ""
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.__name__)

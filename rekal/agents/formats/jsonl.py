@@ -27,6 +27,7 @@ MAX_LINE = 16 << 20
 """Bytes; a longer line is skipped."""
 
 _HASHED = 64 << 10
+_NOISE_BUDGET = 256 << 20  # characters looked through by failed tries at one line: a fifth of a second
 _RETRY_BUDGET = 1 << 30
 _BOM = b"\xef\xbb\xbf"
 _OPENING = lazy_pattern(r'\{\s*"')
@@ -83,8 +84,8 @@ class _Line:
         self.open_tail: str | None = None
 
 
-def _ran_out(text: str, error: json.JSONDecodeError) -> bool:
-    return error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip())
+def _ran_out(content_end: int, error: json.JSONDecodeError) -> bool:
+    return error.msg.startswith("Unterminated string") or error.pos >= content_end
 
 
 def _scan(text: str) -> _Line:
@@ -94,15 +95,19 @@ def _scan(text: str) -> _Line:
     second (its ``{"`` may have been taken for the end of a string), so the search goes on two characters before.
     """
     line = _Line()
-    position = 0
+    position = spent = 0
+    content_end = len(text.rstrip())
     while (position := _space_end(text, position)) < len(text):
         try:
             value, end = _TOLERANT.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            if _ran_out(text, error) and text[position] == "{":
+            if _ran_out(content_end, error) and text[position] == "{":
                 line.open_tail = text[position:]
                 return line
-            opening = _OPENING.search(text, max(error.pos - 2, position + 1))
+            # Each failure counts the line feeds before it, so noise would cost its length squared: what is left of a
+            # line that used up its budget is noise, too.
+            spent += error.pos
+            opening = _OPENING.search(text, max(error.pos - 2, position + 1)) if spent < _NOISE_BUDGET else None
             end = opening.start() if opening else len(text)
             value = None
         except (ValueError, RecursionError):
