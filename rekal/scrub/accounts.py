@@ -20,6 +20,8 @@ _LISTED = Regex(
     rf"[dlbcps\-](?:[r\-][w\-][xsStT\-]){{3}}[@+.]?[ \t]+\d+[ \t]+(?P<name>{_NAME})"
     rf"(?:[ \t]+(?P<group>{_NAME}))?(?=[ \t])"
 )
+# A line of ``ps aux``: the name, the number, two shares, two sizes and the terminal.
+_PROCESS = Regex(rf"(?P<name>{_NAME})[+]?[ ]+\d+(?:[ ]+\d+\.\d){{2}}(?:[ ]+\d+){{2}}[ ]+(?:\?|pts/\d+|tty\w+)[ ]")
 _PROMPT_NAME = Regex(rf"(?<![\w.@/:]){_NAME}\Z")
 _PROMPT_REST = Regex(r"@[\w\-]+:[~/][^\s$#:@]{0,80}[$#](?=\s)")
 _BRACKET_PROMPT = Regex(rf"\[(?P<name>{_NAME})@[\w.\-]+ [^\]\n]{{1,80}}\][$#]")
@@ -29,10 +31,14 @@ _DOMAIN = Regex(rf"(?:whoami(?:\s|\\n)+|/user:)(?:[A-Za-z0-9\-]+\\+)(?P<name>{_N
 
 def find_account_names(text: str) -> Iterator[Span]:
     """Yield the spans of account names, of persons and of machines alike."""
-    for literal in ("USER", "LOGNAME"):
-        yield from _names_at(text, literal, _VARIABLE)
-    yield from _names_at(text, "~", _TILDE)
-    if "id=" in text and ("uid=" in text or "gid=" in text):
+    if "=" in text or ":" in text:
+        for literal in ("USER", "LOGNAME"):
+            yield from _names_at(text, literal, _VARIABLE)
+    if "~" in text:
+        yield from _names_at(text, "~", _TILDE)
+    if ("?" in text and " ? " in text) or ("/" in text and " pts/" in text):
+        yield from _find_processes(text)
+    if "(" in text and "id=" in text and ("uid=" in text or "gid=" in text):
         yield from (match.span("name") for match in _IDENTITY.finditer(text))
     if "rw" in text and ("-rw" in text or "drwx" in text or "lrwx" in text):
         for match in _LISTED.finditer(text):
@@ -53,6 +59,20 @@ def _names_at(text: str, literal: str, pattern: Regex) -> Iterator[Span]:
         if match:
             yield match.span("name")
         at = text.find(literal, at + 1)
+
+
+def _find_processes(text: str) -> Iterator[Span]:
+    """Yield the names of the lines of ``ps aux``, each looked for from the terminal back to the start of its line."""
+    for terminal in (" ? ", " pts/"):
+        at = text.find(terminal)
+        while at >= 0:
+            # Before a question of code stands no number and no column of blanks.
+            if text[at - 1] in " 0123456789":
+                line = text[max(0, at - 120) : at].replace("\\n", " \n")
+                match = _PROCESS.match(text, max(0, at - len(line) + line.rfind("\n") + 1))
+                if match and match.end() > at:
+                    yield match.span("name")
+            at = text.find(terminal, at + 1)
 
 
 def _find_prompts(text: str) -> Iterator[Span]:

@@ -18,7 +18,7 @@ COMMAND_LENGTH = 200
 EXCERPT_LENGTH = 400
 
 _Key = TypeVar("_Key")
-_INJECTED = re.compile(r"(?s)(?:<|&lt;)rekal-memory\b.*?(?:<|&lt;)/rekal-memory(?:>|&gt;)[ \t]*\n?")
+_INJECTED = Regex(r"(?s)(?:<|&lt;)rekal-memory\b.*?(?:<|&lt;)/rekal-memory(?:>|&gt;)[ \t]*\n?")
 _ALL_PRIVATE = Regex(r"(?:\s*\[redacted:private\])+\s*\Z")
 _CUT_MARKER = Regex(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
 _PREFIXED = frozenset(kind.name for kind in KINDS if kind.by_prefix)

@@ -39,6 +39,8 @@ _SIDE = 6
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/"
 _BASE64_CLASSES = bytes(ord("a" if chr(code) in _BASE64 else " ") for code in range(256))
 _BASE64_RUN = b"a" * 24
+# Every fourth character begins a byte, and printable bytes begin with one of these: few words do at all four places.
+_PRINTABLE_START = Regex(r"[CDI-Za-f](?:...[CDI-Za-f]){3}")
 _NEXT_LINE = Regex(r"(?:\r?\n|\\+n)[ \t]*(?=[A-Za-z0-9+/])")
 _TO_STANDARD = str.maketrans("-_", "+/")
 _PRINTABLE = frozenset([*range(32, 127), 9, 10, 13])
@@ -124,7 +126,7 @@ def _joined(text: str, group: list[Span]) -> View:
     for left, right in (*group, (stop, stop)):
         if left >= start:
             pieces.append(text[start:left])
-            spans.extend((at, at + 1) for at in range(start, left))
+            spans.extend(zip(range(start, left), range(start + 1, left + 1), strict=True))
         start = max(start, right)
     return View("".join(pieces), tuple(spans))
 
@@ -156,12 +158,12 @@ def _decoded(text: str, start: int, end: int, sign: Regex) -> View:
     at = start
     for match in sign.finditer(text, start, end):
         chars.extend(text[at : match.start()])
-        spans.extend((n, n + 1) for n in range(at, match.start()))
+        spans.extend(zip(range(at, match.start()), range(at + 1, match.start() + 1), strict=True))
         chars.append(chr(int(match[0][-2:], 16)))
         spans.append(match.span())
         at = match.end()
     chars.extend(text[at:end])
-    spans.extend((n, n + 1) for n in range(at, end))
+    spans.extend(zip(range(at, end), range(at + 1, end + 1), strict=True))
     return View("".join(chars), tuple(spans))
 
 
@@ -173,7 +175,7 @@ def _base64_decoded(text: str, ascii_text: str) -> Iterator[View]:
         end = len(text) if end < 0 else end
         spans = [(at, end)]
         # The first bytes tell text from data and from words: nothing else is decoded whole.
-        if _decode(ascii_text[at : at + 16]):
+        if _PRINTABLE_START.match(ascii_text, at) and _decode(ascii_text[at : at + 16]):
             spans.extend(_lines_after(text, classes, at, end))
             end = spans[-1][1]
             body = "".join(text[left:right] for left, right in spans)

@@ -51,3 +51,12 @@ def test_ip_addresses_are_kept_unless_asked() -> None:
     text = "203.0.114.9 10.0.0.1 127.0.0.1 v1.2.3.4.5 8.8.8.8 999.1.1.1"
     assert Scrubber(Rules()).text(text) == text
     assert Scrubber(Rules(ip="redact")).text(text) == text.replace("203.0.114.9", "[redacted:ip]")
+
+
+def test_names_in_a_listing_of_processes_go_and_questions_of_code_stay() -> None:
+    row = "  1234  0.0  0.1 12345 678 {} Ss 10:00 0:00 bash"
+    listing = "\n".join(("quentin" + row.format("?  "), "quentin" + row.format("pts/0"), "root" + row.format("?  ")))
+    scrubbed = Scrubber(Rules(salt="s")).text(listing)
+    assert "quentin" not in scrubbed
+    assert scrubbed.count("user-") == 2
+    assert Scrubber(Rules(salt="s")).text("quentin = 1 ? 2 : 3") == "quentin = 1 ? 2 : 3"
