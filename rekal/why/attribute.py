@@ -31,6 +31,7 @@ from rekal.store.why_rows import (
 from rekal.why import blame
 from rekal.why.blame import Blame, BlamedLine
 from rekal.why.commit_turns import find_turn_ranges
+from rekal.why.encodings import is_foreign, list_encodings, recode_lines
 from rekal.why.line_keys import DROPPED_BITS, REACH, line_key
 from rekal.why.trust import Origins, Trust, keep_most_trusted
 
@@ -124,6 +125,13 @@ def attribute_lines(
     rest = [line for line in blamed.lines if line.number not in found]
     # A formatter that blame looks through changed the text: then what counts is how the line was.
     found |= finder.written(blame.find_former_texts(repo, [line for line in rest if line_key(line.text) is not None]))
+    # An edit holds text: bytes that are not UTF-8 are compared as the text of each encoding that they may be.
+    for encoding in list_encodings(now):
+        file, texts = recode_lines(now, encoding), recode_lines([line.text for line in blamed.lines], encoding)
+        if file is not None and texts is not None:
+            recoded = {line.number: text for line, text in zip(blamed.lines, texts, strict=True)}
+            wanted = {number: text for number, text in recoded.items() if number not in found}
+            found |= _Finder(con, FileText(file), blamed, ranges, names, origins).written(wanted)
     found |= dict(_hunks(blamed.lines, found))
     active = {
         sha: _attribute_by_activity(
@@ -139,6 +147,8 @@ def attribute_lines(
 
 
 def _why_not(line: BlamedLine, ranges: Mapping[str, list[TurnRange]]) -> str:
+    if is_foreign(line.text):
+        return "the line is not UTF-8: rekal cannot tell whether a session wrote it"
     if line.sha is None:
         return "not committed, and no session wrote it"
     if line.sha in ranges:
