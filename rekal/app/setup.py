@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,8 @@ from rekal import config as app_config
 from rekal.agents import registry
 from rekal.app.context import App
 from rekal.app.moments import parse_age
-from rekal.app.share import forget_sharing, start_sharing
+from rekal.app.share import find_push_url, forget_sharing, start_sharing
+from rekal.capture.read_sources import find_changed_sources
 from rekal.errors import ConfigError, Refused, StoreUnwritable
 from rekal.git.run import absolute_entries
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
@@ -26,15 +28,21 @@ from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
 from rekal.store.second_name import keep_second_name, restore_first_name
 
+_BACKFILL = "90d"
+
 
 class SetUp(msgspec.Struct, frozen=True):
-    """The result of ``init``, as ``init --json`` prints it. ``fresh``: there was no store before."""
+    """The result of ``init``, as ``init --json`` prints it. ``fresh``: there was no store before.
+
+    ``transcripts`` counts the files and sessions of this repository that each agent has on this machine.
+    """
 
     store: str
     fresh: bool
     agents: list[str]
     installed: Installed
     backfill_since: datetime | None
+    transcripts: dict[str, int]
 
 
 class CleanedUp(msgspec.Struct, frozen=True):
@@ -44,17 +52,20 @@ class CleanedUp(msgspec.Struct, frozen=True):
     removed: Removed
 
 
-def set_up(app: App, agents: str | None, backfill: str, share: str | None, *, hooks_only: bool) -> SetUp:
+def set_up(app: App, agents: str | None, backfill: str | None, share: str | None, *, hooks_only: bool) -> SetUp:
     """Install store, hooks and the agents' lines, or repair and upgrade them.
 
-    ``agents`` are names with commas between them, None: those found on this machine; ``backfill`` is an age. On a fresh
-    store that is enabled the caller starts the worker.
+    ``agents`` are names with commas between them, None: those found on this machine; ``backfill`` is an age, None:
+    90 days for a fresh store, nothing for one that was there. Where a back-fill is wanted the caller starts the worker.
     """
     chosen = _choose_agents(app, agents)
     enabled = app.config.enabled  # a settings file with a mistake stops us before anything is touched
-    since = None if backfill in ("0", "none") else datetime.now(UTC) - parse_age(backfill)
-    plan_hooks(app.repo)  # where no hook of ours can be had, this refuses before anything is touched
+    if share:
+        find_push_url(app, share)  # a name with a mistake, too
     fresh = not (app.layout.data.exists() or app.layout.second.exists())
+    age = backfill or (_BACKFILL if fresh else "0")
+    since = None if age in ("0", "none") else datetime.now(UTC) - parse_age(age)
+    plan_hooks(app.repo)  # where no hook of ours can be had, this refuses before anything is touched
     app.layout.create()
     restore_first_name(app.layout)
     app.layout.mark(enabled=enabled)
@@ -65,11 +76,16 @@ def set_up(app: App, agents: str | None, backfill: str, share: str | None, *, ho
     ):
         pass  # opening creates the tables or brings them up to date
     keep_second_name(app.layout)
-    if since is not None and fresh:
+    if since is not None:
         ask_for_backfill(app.layout.run, since)
     if share:
         start_sharing(app, share, "full", None)
-    return SetUp(str(app.layout.directory), fresh, chosen, installed, since if fresh else None)
+    return SetUp(str(app.layout.directory), fresh, chosen, installed, since, _count_transcripts(app))
+
+
+def _count_transcripts(app: App) -> dict[str, int]:
+    found = find_changed_sources(app.job(), {})
+    return dict(sorted(Counter(adapter.name for adapter, _ in found).items()))
 
 
 def _choose_agents(app: App, agents: str | None) -> list[str]:

@@ -60,11 +60,17 @@ def note_unsent(app: App, captured: Captured) -> None:
         (app.layout.run / MARKER).touch()
 
 
-def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> None:
-    """Allow a remote. Raises :class:`UsageError` when there is none of that name."""
+def find_push_url(app: App, remote: str) -> str:
+    """Return where a push to ``remote`` goes. UsageError when there is no remote of that name."""
     url = app.repo.ask("remote", "get-url", "--push", remote)
     if url is None:
         raise UsageError(f"there is no remote {remote}", "`git remote -v` lists them")
+    return url
+
+
+def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> None:
+    """Allow a remote. Raises :class:`UsageError` when there is none of that name."""
+    url = find_push_url(app, remote)
     values = _read_settings(app)
     transport = values.setdefault("transport", {})
     transport["share"] = mode

@@ -116,7 +116,7 @@ def _run_guarded(action: Callable[[], object]) -> int:
         print_note(error.format_message())
         return USAGE
     except (KeyboardInterrupt, click.Abort):
-        print_note("interrupted")
+        print_note("interrupted; what was stored before is kept, and running the command again goes on from there")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output left (`rekal log | head`); keep Python from complaining at exit.
