@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from pathlib import Path
 
 
@@ -46,6 +45,8 @@ def write_through_link(path: Path, data: bytes, mode: int | None = None) -> None
     if mode is not None:
         temporary.chmod(mode)
     elif target.exists():
+        import shutil  # 2 ms, with the compressors that it loads
+
         shutil.copymode(target, temporary)
     temporary.replace(target)
 
@@ -65,6 +66,8 @@ def duplicate_file(path: Path, copy: Path) -> None:
     try:
         copy.hardlink_to(path)
     except OSError:  # a file system without hard links
+        import shutil  # see above
+
         shutil.copy2(path, copy)
 
 

@@ -24,17 +24,6 @@ Change = Literal["A", "M", "D", "R", "T"]
 LOCAL = "local"
 
 
-def replace_surrogates(text: str) -> str:
-    """Return ``text`` in the form that can be stored and asked for: U+FFFD for each byte that is not UTF-8.
-
-    Names of files come from git and from the command line with such bytes as lone surrogates, so that git can be asked
-    about them; a database refuses those.
-    """
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
 class RawTurn(msgspec.Struct, frozen=True):
     """One thing somebody said, as the transcript has it.
 

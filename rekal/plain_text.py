@@ -15,6 +15,17 @@ _HIDDEN = (
 _BREAKS = "\r\x0b\x0c\x1c-\x1f\x85\u2028\u2029"
 
 
+def replace_surrogates(text: str) -> str:
+    """Return ``text`` in the form that can be stored and asked for: U+FFFD for each byte that is not UTF-8.
+
+    Names of files come from git and from the command line with such bytes as lone surrogates, so that git can be asked
+    about them; a database refuses those.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def clean_text(text: str) -> str:
     """Return ``text`` without hidden characters; of what breaks a line only line feeds are left, tabs stay."""
     return _pattern(f"[{_HIDDEN}]").sub("", _pattern(f"\r\n|[{_BREAKS}]").sub("\n", text))

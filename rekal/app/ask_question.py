@@ -7,8 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from rekal.app.context import App
-from rekal.app.desk import Desk
+from rekal.app.context import App, personal_directory
 from rekal.app.moments import local_now, read_moment
 from rekal.app.resources import Kept, LedgerState, open_resources
 from rekal.app.semantic import find_semantic, keywords_only
@@ -19,6 +18,7 @@ from rekal.recall.answer import Answer, Hit
 from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
 from rekal.store.database import translated_errors
+from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.store.memory_log import read_events
 from rekal.store.queries import turns_recorded_after
@@ -122,13 +122,14 @@ def _recall_once(app: App, kept: Kept, question: str, filters: Filters, options:
     if ledger is None:
         notes.append("memories: not read, the store is being written")
         return answer
-    desk = Desk(app.home, app.env, app)
-    if not ledger.events and not desk.personal.data.exists():
+    if not ledger.events and not Layout(personal_directory(app.env)).data.exists():
         return answer
-    from rekal.app.memory_recall import Moment, add_memories  # 5 ms that only a store with memories costs
+    # The room of memories takes 15 ms to load, and only a store with memories needs it.
+    from rekal.app.desk import Desk
+    from rekal.app.memory_recall import Moment, add_memories
 
     return add_memories(
-        desk, answer, ledger.events, Moment(filters.as_of, filters.known_at), file=filters.file,
+        Desk(app.home, app.env, app), answer, ledger.events, Moment(filters.as_of, filters.known_at), file=filters.file,
         branch=filters.branch, reader=reader, meaning=found.meaning,
     )  # fmt: skip
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rekal import config, ids
-from rekal.agents.registry import describe_agent, describe_built_in
-from rekal.app.context import App, find_app
+from rekal.agents.registry import describe_agent
+from rekal.app.context import App, find_agent, find_app, personal_directory
 from rekal.errors import NoRepository, NotInitialised
 from rekal.memory.state import Memories, fold
 from rekal.memory.write import Actor
@@ -64,13 +64,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def agent(self) -> str | None:
         """The agent whose host runs this process; None for a person."""
-        told = self.actor_kind or self.env.get("REKAL_ACTOR", "")
-        if told == "human":
-            return None
-        for info in describe_built_in():
-            if any(self.env.get(name) for name in info.session_variables):
-                return info.name
-        return "agent" if told == "agent" else None
+        return find_agent(self.env, self.actor_kind)
 
     @functools.cached_property
     def actor(self) -> Actor:
@@ -158,20 +152,6 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
                 return newest_session(ledger.con, self.agent, datetime.now(UTC).timestamp() - _RECENT)
         except NotInitialised:
             return None
-
-
-def is_for_agent(app: App) -> bool:
-    """Return True if an agent's host runs this process: then an agent reads the answer."""
-    return Desk(app.home, app.env, app).agent is not None
-
-
-def personal_directory(env: Mapping[str, str]) -> Path:
-    """Where the person's own store is: ``$REKAL_DATA_HOME``, else ``rekal`` in the platform's data directory."""
-    if told := env.get("REKAL_DATA_HOME"):
-        return Path(told)
-    from platformdirs import user_data_path  # 4 ms that only memories need
-
-    return user_data_path("rekal", appauthor=False)
 
 
 def desk_here(via: str = "cli", actor_kind: str = "") -> Desk:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rekal import config, ids
 from rekal.app.context import App
-from rekal.capture.capture import Captured
 from rekal.errors import UsageError
 from rekal.files import write_atomically
 from rekal.model import LOCAL, MemoryEvent
@@ -22,6 +21,9 @@ from rekal.store.memory_log import has_events, read_events
 from rekal.transport import refs, sent_log
 from rekal.transport.outgoing import Claim
 from rekal.transport.push import MARKER, Sender
+
+if TYPE_CHECKING:  # the room of capture costs a push 10 ms that it has no use for
+    from rekal.capture.capture import Captured
 
 
 def sender_of(app: App) -> Sender:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,15 +12,16 @@ from pathlib import Path
 from rekal.app.context import App
 from rekal.app.forget_everywhere import finish_forgetting
 from rekal.app.import_memory import has_arrived, import_arrived
-from rekal.app.memory_reflexes import propose_memories
 from rekal.app.refresh import refresh_index
+from rekal.app.resources import file_identity
 from rekal.app.semantic import embed_in_background
 from rekal.app.setup import find_executable
 from rekal.app.share import note_unsent
 from rekal.capture.capture import capture_commits, wait_for_rebase
 from rekal.errors import RekalError, StoreBusy
+from rekal.files import read_or_empty, write_atomically
 from rekal.install import repair_hooks
-from rekal.store.layout import Layout, backfill_asked_for, finish_backfill
+from rekal.store.layout import CHECKED_REFLEXES, Layout, backfill_asked_for, finish_backfill
 from rekal.store.locks import find_holder, hold_lock
 from rekal.store.second_name import restore_first_name
 
@@ -115,10 +117,35 @@ def _capture(app: App) -> None:
 
 def _propose_memories(app: App, shas: list[str]) -> None:
     """Propose what the new commits suggest to remember; trouble with it keeps the index from nothing."""
+    if not app.config.memory.reflexes:
+        return
+    state, checked = _reflex_state(app), app.layout.run / CHECKED_REFLEXES
+    if not shas and read_or_empty(checked) == state:
+        return
+    # The room of memories, one more opening of the ledger and several git processes: 60 ms that most turns do not need.
+    from rekal.app.memory_reflexes import propose_memories
+
     try:
         propose_memories(app, shas)
-    except RekalError as error:
+        if app.layout.run.is_dir():  # `rekal clean` may have been quicker
+            write_atomically(checked, state)
+    except (RekalError, OSError) as error:
         append_log(app, f"no memories were proposed: {error}")
+
+
+def _reflex_state(app: App) -> bytes:
+    """All that decides whether old commits or deleted branches suggest anything new: the ledger, and branches' names.
+
+    Looked at without git and without opening the ledger. Taken before the reflexes run, so a change meanwhile shows.
+    """
+    git = app.repo.common_dir
+    files = (app.layout.data, git / "packed-refs", git / "reftable")
+    parts: list[object] = [file_identity(path) if path.exists() else None for path in files]
+    heads = git / "refs" / "heads"
+    for place, folders, names in os.walk(heads):
+        folders.sort()
+        parts.append((os.path.relpath(place, heads), sorted(names)))
+    return repr(parts).encode("utf-8", "surrogateescape")
 
 
 def _repair_hooks(app: App) -> None:

@@ -20,7 +20,7 @@ from rekal.cli.output import print_block, print_note
 from rekal.cli.verb_table import GROUPS, HIDDEN, VERBS
 from rekal.cli.words import refuse_mistyped, split_global_options
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
-from rekal.model import replace_surrogates
+from rekal.plain_text import replace_surrogates
 
 _LEAST_WORDS = 3  # of a question that begins with a verb's name
 _EXAMPLES = (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import secrets
 from collections.abc import Iterable
 from typing import Literal
 
@@ -109,6 +108,8 @@ def _read_kept_words(con: Connection) -> _KeptWords | None:
 
 def add_forgotten_words(con: Connection, request: str, texts: Iterable[tuple[str, Scope]]) -> None:
     """Keep ``texts`` as forgotten by ``request``. Inside a transaction."""
+    import secrets  # 2 ms, with random and base64; only a forgetting makes a salt
+
     kept = _read_kept_words(con) or _KeptWords(secrets.token_hex(32), secrets.randbits(64) | 1, [])
     words = list(kept.words)
     for text, scope in dict.fromkeys(texts):

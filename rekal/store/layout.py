@@ -29,6 +29,9 @@ A second name of data.db is there too: `git clean -fdx` does not take the only c
 CHECKED_INDEX = "index-checked"
 """The state of git's index in which nothing of the store was tracked."""
 
+CHECKED_REFLEXES = "reflexes-checked"
+"""The state of the ledger and of the branches' names in which the reflexes had nothing left to propose."""
+
 
 class Layout(msgspec.Struct, frozen=True):
     """Paths of one store. ``directory`` is ``.rekal``, ``home`` is ``rekal/`` in the git directory.

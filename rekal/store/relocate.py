@@ -6,7 +6,6 @@ A move that is cut short goes on with the next command: each file is moved in on
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from rekal.files import read_or_empty, write_atomically
@@ -26,6 +25,8 @@ def has_old_places(layout: Layout, common_dir: Path) -> bool:
 
 def move_old_places(layout: Layout) -> None:
     """Move settings, salt, record, logs, marks and waiting events. Idempotent. The caller has refused foreign files."""
+    import shutil  # 2 ms that hardly any command needs
+
     old = layout.directory / "run"
     layout.create()
     with hold_lock(layout.run / "lock", wait=30.0, purpose="moving the store's own files"):

@@ -8,7 +8,6 @@ captured again, since where reading of the transcripts stopped was written in th
 from __future__ import annotations
 
 import os
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def renew_second_name(data: Path, run: Path) -> None:
     try:
         part.hardlink_to(data)
     except OSError:  # another disk, or a file system without hard links
-        shutil.copyfile(data, part)
+        _copy(data, part)
     part.replace(second)
 
 
@@ -52,8 +51,14 @@ def restore_first_name(layout: Layout) -> bool:
         return False  # another process was first
     except OSError:
         part = layout.data.with_name(f".{layout.data.name}.new")
-        shutil.copyfile(layout.second, part)
+        _copy(layout.second, part)
         part.replace(layout.data)
     with layout.log.open("a", encoding="utf-8") as file:
         file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {_RESTORED}\n")
     return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    import shutil  # 2 ms that hardly any command needs
+
+    shutil.copyfile(source, target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -70,6 +69,8 @@ def save_states(con: Connection, found: Sequence[SourceState]) -> None:
 
 
 def _row(state: SourceState) -> tuple[object, ...]:
+    import json  # 1 ms that only a capture needs
+
     drift = json.dumps(dict(sorted(state.drift.items())))
     place = (state.source, state.agent, state.size, state.mtime_ns, state.offset, state.prefix_hash)
     return (*place, state.session_id, state.belongs, state.skipped_bytes, drift, state.error)

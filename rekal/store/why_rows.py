@@ -8,7 +8,8 @@ from datetime import datetime
 
 import msgspec
 
-from rekal.model import LOCAL, Evidence, Role, replace_surrogates, writes_whole
+from rekal.model import LOCAL, Evidence, Role, writes_whole
+from rekal.plain_text import replace_surrogates
 from rekal.store.database import Connection
 from rekal.store.rows import with_zone
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from rekal import ids
-from rekal.app.context import App
-from rekal.app.desk import Desk, personal_directory
+from rekal.app.context import App, personal_directory
+from rekal.app.desk import Desk
 from rekal.app.hosts.brief import BriefSession, make_brief
 from rekal.app.hosts.host_events import HostEvent
 from rekal.app.memory_check import place_of_desk

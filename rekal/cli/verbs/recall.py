@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rekal.app.context import App, find_app
+from rekal.app.context import App, find_app, is_for_agent
 from rekal.app.moments import local_now
 from rekal.cli.output import (
     count_of,
@@ -68,7 +68,7 @@ def command(
     narrowed = any(value for name, value in chosen.items() if name not in _SHAPE)
     answer = (None if narrowed else refuse_thin(text, local_now())) or _ask_store(app, text, chosen)
     lines = answer_lines(answer, chosen["explain"], {name: chosen[name] for name in _FILTERS})
-    if answer.exit_code == FOUND and _is_for_agent(app):
+    if answer.exit_code == FOUND and is_for_agent(app):
         lines = chain([next(lines)], fence_lines(lines, "words of past sessions"))
     print_record(answer, as_json, lambda shown: lines)
     wake_worker(app)
@@ -89,12 +89,6 @@ def _ask_store(app: App, text: str, chosen: dict[str, Any]) -> Answer:
     except OSError as error:  # a store that cannot be written is recalled from, too
         print_note(f"this recall was not noted ({error.strerror})")
     return answer
-
-
-def _is_for_agent(app: App) -> bool:
-    from rekal.app.desk import is_for_agent  # loads the room of memories
-
-    return is_for_agent(app)
 
 
 def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | None = None) -> Iterator[str]:

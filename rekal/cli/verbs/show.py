@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import click
 
 from rekal.app import read_ledger
-from rekal.app.context import find_app
-from rekal.app.desk import is_for_agent
+from rekal.app.context import find_app, is_for_agent
 from rekal.app.read_ledger import ShownSession
 from rekal.cli.output import (
     body_lines,
