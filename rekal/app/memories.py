@@ -28,7 +28,7 @@ from rekal.app.memory_views import (
 from rekal.errors import Refused, UsageError
 from rekal.memory.conflicts import OPPOSED, Conflict, conflicts_of
 from rekal.memory.events import Amend, Content, LinkTo, Permit, ReviewNote, Supersede, check_name, check_text
-from rekal.memory.matchers import Example
+from rekal.memory.matchers import Example, missing_examples
 from rekal.memory.state import Memory, MemoryLink, fold
 from rekal.memory.write import NewMemory, clean_scope, make_event, make_memory, scrubbed_matcher
 from rekal.store.memory_log import append_events, read_events, read_related
@@ -56,12 +56,18 @@ def remember(
     """Write a memory. What a person says is accepted, what an agent says is proposed.
 
     A text that is held already is not written twice unless ``again``. ``violations`` and ``near_misses`` are proposals
-    that its matcher is tried on; the memory is written without the matcher when it fails one. Raises UsageError.
+    that its matcher is tried on; the memory is written without the matcher when it fails one. Raises UsageError, for
+    a person's matcher with too few of them too: what a person says is accepted at once.
     """
     now = datetime.now(UTC)
     personal = new.personal or desk.app is None
     if new.source is None:
         new = msgspec.structs.replace(new, source=desk.current_session())
+    if new.matcher:
+        tried = msgspec.structs.replace(new.matcher, hits=tuple(violations), misses=tuple(near_misses))
+        new = msgspec.structs.replace(new, matcher=tried)
+        if desk.actor.kind == "human" and (lacking := missing_examples(tried)):
+            raise UsageError("patterns are accepted once they were tried on proposals", f"give {lacking}")
     new = msgspec.structs.replace(new, personal=personal)
     notes = _left_out(desk, new, asked_personal=new.personal)
     event = make_memory(new, desk.actor, now, desk.scrub, None if personal else desk.head())
@@ -84,6 +90,10 @@ def remember(
             return Remembered(same, [], [*notes, f"it is remembered already as {same.id[:10]}"], list(examples))
         append_events(ledger, [event])
     (made,) = fold([event], max(now, event.occurred_at)).all
+    if made.matcher and made.state == "accepted":
+        from rekal.app.memory_review import try_patterns
+
+        notes.append(try_patterns(desk, made).sentence())
     return Remembered(made, found, notes, list(examples))
 
 
@@ -140,12 +150,26 @@ def _clean(desk: Desk, text: str | None) -> str | None:
     return desk.scrub(check_text(text, "the note")) if text and text.strip() else None
 
 
-def review_memory(desk: Desk, name: str, ruling: str, note: str | None = None) -> Memory:
-    """``accept``, ``reject`` or ``retract`` a memory. Accepting and rejecting takes a person: Refused for an agent."""
+def review_memory(
+    desk: Desk, name: str, ruling: str, note: str | None = None, hits: Sequence[str] = (), misses: Sequence[str] = ()
+) -> Memory:
+    """``accept``, ``reject`` or ``retract`` a memory. Accepting and rejecting takes a person: Refused for an agent.
+
+    Patterns are tried before they are accepted, on the proposals that their writer gave and on ``hits`` and ``misses``,
+    which are kept beside them. Raises UsageError when these are too few, or the patterns are wrong about one.
+    """
     if ruling not in ("accept", "reject", "retract"):
         raise UsageError(f"{ruling} is no ruling", "accept, reject or retract")
     if ruling != "retract" and desk.actor.kind != "human":
         raise Refused(f"an agent cannot {ruling} a memory", "a person does, with `rekal review`")
+    if ruling == "accept" and (one := find_memory(desk, name)).matcher:
+        from rekal.app.memory_review import try_patterns  # the grammar of clauses, which no other ruling needs
+
+        known = one.matcher
+        more = msgspec.structs.replace(known, hits=(*known.hits, *hits), misses=(*known.misses, *misses))
+        try_patterns(desk, msgspec.structs.replace(one, matcher=more))
+        if more != known:
+            amend_memory(desk, one.id, Amend(matcher=more))
     return _append_event(desk, name, ruling, ReviewNote(note=_clean(desk, note)))
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from rekal.app.desk import Desk
+from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict, conflicts_of
 from rekal.memory.grounds import GroundReader, Grounds
+from rekal.memory.matchers import missing_examples
 from rekal.memory.state import Memory
-from rekal.memory.trial import Trial, try_history
+from rekal.memory.trial import Trial, try_examples, try_history
 
 
 class ReviewItem(msgspec.Struct, frozen=True):
@@ -18,6 +20,24 @@ class ReviewItem(msgspec.Struct, frozen=True):
     trial: Trial
     grounds: Grounds
     conflicts: list[Conflict]
+
+
+def try_patterns(desk: Desk, memory: Memory) -> Trial:
+    """Try a memory's patterns on its writer's proposals, the files at HEAD and the last commits; empty without any.
+
+    Raises UsageError when there are too few proposals, or the patterns are wrong about one.
+    """
+    if not memory.matcher:
+        return Trial()
+    if lacking := missing_examples(memory.matcher):
+        raise UsageError("patterns are accepted once they were tried on proposals", f"give {lacking}")
+    examples = try_examples(memory, memory.matcher.hits, memory.matcher.misses)
+    for one in examples:
+        if not one.right:
+            ought = "miss" if one.violation else "hit"
+            raise UsageError(f"the patterns {ought} {one.text[:80]!r} ({one.reason})", "mend the patterns first")
+    held = try_history(desk.app.repo, memory) if desk.app is not None and not memory.personal else Trial()
+    return msgspec.structs.replace(held, examples=examples)
 
 
 def review_queue(desk: Desk) -> list[ReviewItem]:

@@ -31,7 +31,7 @@ class Matcher(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``code`` are imports, commands, dependencies, identifiers; ``words`` names and descriptions of the approach.
     ``need`` must stand beside them for certainty, ``unless`` names the alternative. ``except_paths`` are globs of files
-    that are exempt.
+    that are exempt. ``hits`` and ``misses`` are the writer's proposals that they must hit and must leave alone.
     """
 
     code: tuple[str, ...] = ()
@@ -39,6 +39,8 @@ class Matcher(msgspec.Struct, frozen=True, omit_defaults=True):
     need: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     except_paths: tuple[str, ...] = ()
+    hits: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.code or self.words)
@@ -51,6 +53,17 @@ class Example(msgspec.Struct, frozen=True):
     violation: bool
     right: bool
     reason: str
+
+
+FEWEST_EXAMPLES = 2
+"""Proposals of each kind that patterns are tried on before a person accepts them."""
+
+
+def missing_examples(matcher: Matcher) -> str:
+    """Words for the examples that a matcher lacks; empty when it has enough."""
+    lacks = (FEWEST_EXAMPLES - len(matcher.hits), FEWEST_EXAMPLES - len(matcher.misses))
+    kinds = ("that the patterns must hit (--hits)", "that come near and are fine (--misses)")
+    return " and ".join(f"{count} {kind}" for count, kind in zip(lacks, kinds, strict=True) if count > 0)
 
 
 def matcher_from(when: Sequence[str], words: Sequence[str], need: Sequence[str], unless: Sequence[str]) -> Matcher:

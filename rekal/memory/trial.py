@@ -31,6 +31,14 @@ class Trial(msgspec.Struct, frozen=True):
     commit_count: int = 0
     commits: tuple[str, ...] = ()
 
+    def sentence(self) -> str:
+        """The counts in words, with the first places."""
+        files, commits = ", ".join(self.files), "; ".join(self.commits)
+        return (
+            f"its patterns hit {self.file_count} files now{f' ({files})' if files else ''} "
+            f"and {self.commit_count} of the last commits{f' ({commits[:200]})' if commits else ''}"
+        )
+
     @property
     def failed(self) -> list[Example]:
         """Examples on which the matcher was wrong."""

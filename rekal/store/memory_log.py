@@ -55,7 +55,8 @@ def read_related(
 ) -> list[MemoryEvent]:
     """All events of the memories that say one of ``phrases``, or at least ``fewest`` of ``words``, whatever the case.
 
-    With ``types`` words count in memories of these types XX
+    With ``types`` words count in memories of these types alone, and in those that were ever amended. It is what a new
+    memory is compared with: to read the whole log for it would cost more than writing it.
     """
     counted = " + ".join("contains(low, ?)::INTEGER" for _ in words) or "0"
     whole = " OR ".join("contains(low, ?)" for _ in phrases) or "false"

@@ -32,7 +32,8 @@ def worked(rekal: Rekal) -> Rekal:
     assert rekal("checkpoint").code in (0, 1)
     ruled = rekal(
         "rule-out", "Redis for the job queue", "--because", "one more service", "--when", "import redis", "--when",
-        "pip install redis",
+        "pip install redis", "--hits", "pip install redis", "--hits", "import redis in the worker",
+        "--misses", "remove redis", "--misses", "read the queue's length",
     )  # fmt: skip
     assert ruled.code == 0, ruled.err
     return rekal

@@ -205,3 +205,16 @@ def test_near_texts_of_opposite_types_are_named_at_once(
     rekal(first, "jobs wait in the Redis stream")
     done = rekal(second, "jobs wait in a Redis stream", "--json")
     assert [one["why"] for one in done.json["conflicts"]] == (["opposite"] if speaks_against else [])
+
+
+def test_a_persons_patterns_need_proposals_to_be_tried_on(rekal: Rekal) -> None:
+    refused = rekal("rule-out", "Redis as a queue", "--when", "import redis", "--hits", "import redis")
+    assert (refused.code, refused.err.count("\n"), _ids(rekal)) == (2, 1, [])
+    assert "give 1 that the patterns must hit (--hits) and 2 that come near and are fine (--misses)" in refused.err
+    tried = (
+        *("--hits", "import redis here", "--hits", "add import redis"),
+        *("--misses", "remove redis", "--misses", "write the notes"),
+    )
+    done = rekal("rule-out", "Redis as a queue", "--when", "import redis", *tried, "--json").json
+    assert done["notes"] == ["its patterns hit 0 files now and 0 of the last commits"]
+    assert (done["memory"]["matcher"]["code"], len(done["memory"]["matcher"]["hits"])) == (["import redis"], 2)

@@ -32,6 +32,8 @@ def test_negative_evaluation(rekal: Rekal) -> None:
         "redlock",
         "--word",
         "redis",
+        *("--hits", "take a redlock around settlement", "--hits", "lock the batch with redis"),
+        *("--misses", "drop redis from the settlement lock", "--misses", "write the release notes"),
     )
     _only(rekal, "rule-out", "Redis as the lock for settlement runs", *words)
     recalled = rekal("recall", "which lock do settlement runs use")
@@ -136,14 +138,21 @@ def test_human_review(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
     git(rekal.root, "add", ".")
     git(rekal.root, "commit", "-q", "-m", "cache")
     monkeypatch.setenv("CLAUDECODE", "1")
-    good = _only(rekal, "rule-out", "Redis as a cache", "--when", "import redis")
+    good = _only(rekal, "rule-out", "Redis as a cache", "--when", "import redis", "--hits", "import redis here")
     bad = _only(rekal, "decide", "the cache never expires")
     assert rekal("review", "--accept", good).code == 5
     monkeypatch.delenv("CLAUDECODE")
     waiting = {w["memory"]["id"]: w for w in rekal("review", "--json").json["waiting"]}
     assert set(waiting) == {good, bad}
     assert (waiting[good]["trial"]["files"], waiting[good]["trial"]["commit_count"]) == (["cache.py:1"], 1)
-    assert rekal("review", "--accept", good, "--reject", bad, "--note", "it grew without end").code == 0
+    untried = rekal("review", "--accept", good)
+    assert (untried.code, untried.err.count("\n")) == (2, 1)
+    assert "give 1 that the patterns must hit (--hits) and 2 that come near" in untried.err
+    tried = ("--hits", "add import redis to cache.py", "--misses", "remove the import", "--misses")
+    wrong = rekal("review", "--accept", good, *tried, "put an import redis into the cache")
+    assert (wrong.code, "the patterns hit 'put an import redis" in wrong.err) == (2, True)
+    ruled = ("review", "--accept", good, "--reject", bad, "--note", "it grew without end", *tried, "empty the cache")
+    assert rekal(*ruled).code == 0
     assert [m["state"] for m in rekal("memories", "--json", "--state", "all").json["memories"]] == [
         "rejected",
         "accepted",

@@ -14,6 +14,7 @@ from rekal.cli.memory_output import memory_row, print_memories
 from rekal.cli.output import ask_for, json_option, one_line, print_json, print_line, print_note
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.memory.events import Amend
+from rekal.memory.matchers import FEWEST_EXAMPLES
 from rekal.memory.state import Memory
 
 _KEYS = "a accept, r reject, e edit, m merge into another, s skip, q quit"
@@ -31,14 +32,18 @@ class ReviewAnswer(msgspec.Struct, frozen=True):
 @click.option("--reject", multiple=True, metavar="ID", help="Reject one: it is kept as ruled out.")
 @click.option("--retract", multiple=True, metavar="ID", help="Take one back: gone from recall, kept in its history.")
 @click.option("--note", help="Why.")
+@click.option("--hits", multiple=True, metavar="TEXT", help="With --accept: a proposal the patterns must hit.")
+@click.option("--misses", multiple=True, metavar="TEXT", help="With --accept: a proposal they must leave alone.")
 @json_option
 def command(
-    accept: tuple[str, ...], reject: tuple[str, ...], retract: tuple[str, ...], note: str | None, as_json: bool
-) -> int:
+    accept: tuple[str, ...], reject: tuple[str, ...], retract: tuple[str, ...], note: str | None,
+    hits: tuple[str, ...], misses: tuple[str, ...], as_json: bool,
+) -> int:  # fmt: skip
     """Rule on what agents and reflexes proposed: one by one, a key each.
 
     Each comes with what its patterns would have hit in the files and in the last commits, what became of the files it
-    names, and what it contradicts. Only a person can accept or reject.
+    names, and what it contradicts. Only a person can accept or reject. Patterns are tried before they are accepted, on
+    two proposals that they must hit and two that come near: the writer's, or --hits and --misses here.
     """
     desk = desk_here()
     wanted = (
@@ -47,7 +52,7 @@ def command(
         + [("retract", one) for one in retract]
     )
     if wanted:
-        return _rule(desk, wanted, note, as_json=as_json)
+        return _rule(desk, wanted, note, (hits, misses), as_json=as_json)
     waiting = memory_review.review_queue(desk)
     if as_json:
         print_json(ReviewAnswer(waiting))
@@ -62,12 +67,15 @@ def command(
     return FOUND if waiting else NOTHING_FOUND
 
 
-def _rule(desk: Desk, wanted: list[tuple[str, str]], note: str | None, *, as_json: bool) -> int:
+def _rule(
+    desk: Desk, wanted: list[tuple[str, str]], note: str | None, examples: tuple[tuple[str, ...], tuple[str, ...]],
+    *, as_json: bool,
+) -> int:  # fmt: skip
     """One bad id costs that ruling, not the others."""
     ruled, failed = [], []
     for ruling, name in wanted:
         try:
-            ruled.append(memories.review_memory(desk, name, ruling, note))
+            ruled.append(memories.review_memory(desk, name, ruling, note, *examples))
         except UsageError as problem:
             failed.append(problem)
     if as_json:
@@ -86,12 +94,7 @@ def _print_item(item: ReviewItem) -> None:
     if item.memory.quote:
         print_line(f'    quotes "{one_line(item.memory.quote, 300)}"')
     if item.memory.matcher:
-        trial = item.trial
-        files, commits = ", ".join(trial.files), "; ".join(trial.commits)
-        print_line(f"    its patterns hit {trial.file_count} files now{f' ({files})' if files else ''}")
-        print_line(
-            f"    and {trial.commit_count} of the last commits{f' ({one_line(commits, 200)})' if commits else ''}"
-        )
+        print_line(f"    {one_line(item.trial.sentence(), 400)}")
     for conflict in item.conflicts:
         print_line(f"    conflict, {conflict.why}: {memory_row(conflict.second)}")
 
@@ -112,21 +115,34 @@ def _answer(desk: Desk, memory: Memory) -> str | None:
     print_line(f"[{_KEYS}] ", end="")
     key = click.getchar().lower()
     print_line(key)
+    try:
+        return _act(desk, memory, key)
+    except UsageError as error:
+        print_note(str(error))
+        return None
+
+
+def _accept(desk: Desk, memory: Memory) -> None:
+    hits: list[str] = []
+    misses: list[str] = []
+    if known := memory.matcher:
+        hits = [ask_for("a proposal the patterns must hit") for _ in range(FEWEST_EXAMPLES - len(known.hits))]
+        misses = [ask_for("a proposal they must leave alone") for _ in range(FEWEST_EXAMPLES - len(known.misses))]
+    memories.review_memory(desk, memory.id, "accept", None, hits, misses)
+
+
+def _act(desk: Desk, memory: Memory, key: str) -> str | None:
     match key:
         case "a":
-            memories.review_memory(desk, memory.id, "accept")
+            _accept(desk, memory)
         case "r":
             memories.review_memory(desk, memory.id, "reject", ask_for("why", "") or None)
         case "e":
             text = ask_for("text", memory.text)
             memories.amend_memory(desk, memory.id, Amend(text=text))
-            memories.review_memory(desk, memory.id, "accept")
+            _accept(desk, memory)
         case "m":
-            try:
-                memories.merge_memory(desk, memory.id, ask_for("into which memory"))
-            except UsageError as error:
-                print_note(str(error))
-                return None
+            memories.merge_memory(desk, memory.id, ask_for("into which memory"))
         case "s" | "q":
             return key
         case _:
