@@ -113,9 +113,9 @@ HELP: Mapping[str, str] = {
     "recall.daemon": "auto: the first recall starts a daemon that keeps model and index ready; off: none",
     "embed.model": "profile or path of the GGUF model; see `rekal model list`. User's own file only",
     "embed.file": "where the weights of a profile that is not packaged are. User's own file only",
-    "embed.engine": "auto, llama-cpp-python, xllamacpp, remote, or off for keywords (environment: RECALL_EMBED_ENGINE)",
-    "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: RECALL_EMBED_URL)",
-    "embed.remote_model": "model name sent to that endpoint (environment: RECALL_EMBED_MODEL)",
+    "embed.engine": "auto, llama-cpp-python, xllamacpp, remote, or off for keywords (environment: REKAL_EMBED_ENGINE)",
+    "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: REKAL_EMBED_URL)",
+    "embed.remote_model": "model name sent to that endpoint (environment: REKAL_EMBED_MODEL)",
     "memory.ruled_out_from": "least cosine of a proposal with a rule whose pattern holds, for RULED-OUT; -1: any",
     "memory.reflexes": "false: reverts, abandoned branches and turned-down approaches propose no memories",
     "memory.share": "accepted: memories that a person accepted travel; none: only those shared. User's own file only",
@@ -126,10 +126,18 @@ HELP: Mapping[str, str] = {
 }
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
-    "RECALL_DAEMON": ("recall", "daemon"),
-    "RECALL_EMBED_ENGINE": ("embed", "engine"),
-    "RECALL_EMBED_URL": ("embed", "url"),
-    "RECALL_EMBED_MODEL": ("embed", "remote_model"),
+    "REKAL_DAEMON": ("recall", "daemon"),
+    "REKAL_EMBED_ENGINE": ("embed", "engine"),
+    "REKAL_EMBED_URL": ("embed", "url"),
+    "REKAL_EMBED_MODEL": ("embed", "remote_model"),
+}
+OTHER_VARIABLES: Mapping[str, str] = {
+    "REKAL_EMBED_API_KEY": "the key that the endpoint of engine `remote` asks for; kept in no file",
+    "REKAL_CONFIG_HOME": "the directory of your own `config.yml`",
+    "REKAL_DATA_HOME": "the directory of your personal memories",
+    "REKAL_ACTOR": "human or agent: on whose behalf this process remembers",
+    "REKAL_READONLY": "1: `rekal mcp` offers only tools that change nothing",
+    "REKAL_MCP_TOKEN": "the token that clients of `rekal mcp` over HTTP must send",
 }
 
 
@@ -151,6 +159,11 @@ def user_file(env: Mapping[str, str], home: Path) -> Path:
         return Path(env["REKAL_CONFIG_HOME"]) / "config.yml"
     base = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
     return base / "rekal" / "config.yml"
+
+
+def read_variable(env: Mapping[str, str], name: str) -> str | None:
+    """Return a variable of ours, else what stands under its name of 0.1.0, which began with ``RECALL_``."""
+    return env.get(name) or env.get(name.replace("REKAL_", "RECALL_", 1))
 
 
 def read_environment() -> dict[str, str]:
@@ -185,8 +198,8 @@ def read_settings(
         _merge(merged, values)
         files.append(path)
     for name, (section, key) in ENVIRONMENT.items():
-        if env.get(name):
-            _merge(merged, {section: {key: env[name]}})
+        if value := read_variable(env, name):
+            _merge(merged, {section: {key: value}})
     return Settings(_convert(merged, files), tuple(files), tuple(warnings))
 
 

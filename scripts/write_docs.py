@@ -36,7 +36,7 @@ from rekal.cli.verbs.hosts.resume import ResumeAnswer
 from rekal.cli.verbs.memory.conflicts import ConflictsAnswer
 from rekal.cli.verbs.memory.review import ReviewAnswer
 from rekal.cli.verbs.share import ShareAnswer
-from rekal.config import ENVIRONMENT, HELP
+from rekal.config import ENVIRONMENT, HELP, OTHER_VARIABLES
 from rekal.index.build import Indexed
 from rekal.memory.graph import Graph
 from rekal.memory.state import MemoryLink
@@ -134,6 +134,8 @@ def settings() -> str:
     """docs/settings.md."""
     rows = [f"| `{key}` | {text} |" for key, text in HELP.items()]
     env = [f"| `{name}` | `{'.'.join(key)}` |" for name, key in ENVIRONMENT.items()]
+    env += [f"| `{name}` | {text} |" for name, text in OTHER_VARIABLES.items()]
+    env += ["", "The names of 0.1.0, which began with `RECALL_`, are read where the new one is not set."]
     return "\n".join(
         [
             "# Settings",

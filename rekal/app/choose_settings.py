@@ -14,7 +14,7 @@ import yaml
 from rekal import config
 from rekal.app.context import App
 from rekal.app.semantic import KEY
-from rekal.config import HELP, user_file
+from rekal.config import HELP, read_variable, user_file
 from rekal.embed.open import available_engines, chosen_profile, open_chosen
 from rekal.embed.profiles import PROFILES, Profile, find_profile, verify_weights
 from rekal.errors import ConfigError, EngineError, Refused, UsageError
@@ -91,7 +91,7 @@ def verify_model(app: App) -> ModelList:
     """Check the weights of the model in use and embed a sentence with it. EngineError when it gives nonsense."""
     listed = list_models(app)
     digest = None if listed.endpoint else verify_weights(chosen_profile(app.config.embed))
-    with closing(open_chosen(app.config.embed, app.env.get(KEY))) as embedder:
+    with closing(open_chosen(app.config.embed, read_variable(app.env, KEY))) as embedder:
         start = time.perf_counter()
         vector = embedder.embed_query("A sentence of a few words.")
         took = (time.perf_counter() - start) * 1000

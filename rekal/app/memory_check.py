@@ -10,6 +10,7 @@ import numpy as np
 
 from rekal.app.desk import Desk
 from rekal.app.semantic import KEY
+from rekal.config import read_variable
 from rekal.errors import CONSULT, FOUND, RULED_OUT, EngineError, StoreBusy, UsageError
 from rekal.index.vectors import find_or_embed
 from rekal.memory.added_lines import check_diff, is_diff
@@ -111,7 +112,7 @@ def _nearness(desk: Desk, rules: Sequence[Memory], proposal: str, notes: list[st
     layout = desk.layout_of(personal=desk.app is None)
     texts = [text for rule in rules for text in (rule_head(rule), rule_text(rule))]
     try:
-        with closing(open_chosen(desk.config.embed, desk.env.get(KEY))) as embedder:
+        with closing(open_chosen(desk.config.embed, read_variable(desk.env, KEY))) as embedder:
             query = embedder.embed_query(proposal)
             vectors = find_or_embed(layout.vectors, embedder, texts, MOST_EMBEDDED)
     except (EngineError, StoreBusy) as error:

@@ -12,11 +12,12 @@ import msgspec
 
 from rekal.app.context import App
 from rekal.app.resources import Kept
+from rekal.config import read_variable
 from rekal.errors import EngineError, RekalError, StoreBusy, StoreDamaged, StoreError
 from rekal.index.dense import Meaning
 from rekal.index.vectors import Progress, count_vectors, embed_missing, find_vectors
 
-KEY = "RECALL_EMBED_API_KEY"
+KEY = "REKAL_EMBED_API_KEY"
 _AT_MOST = 300.0  # seconds of one worker; the next one goes on
 _NICE = 10
 
@@ -52,7 +53,7 @@ def find_semantic(app: App, kept: Kept) -> Semantic:
     share = dense.share
     # Rounded down: 100 % means all.
     note = "semantic: on" if share == 1.0 else f"semantic: warming {int(share * 100)} %"
-    return Semantic(note, Meaning(dense, lambda: kept.embedder(app.config.embed, app.env.get(KEY))))
+    return Semantic(note, Meaning(dense, lambda: kept.embedder(app.config.embed, read_variable(app.env, KEY))))
 
 
 class EmbedResult(msgspec.Struct, frozen=True):
@@ -79,7 +80,7 @@ def embed_texts(app: App, report: Callable[[Progress], None]) -> EmbedResult:
 def _fill(app: App, report: Callable[[Progress], None], more: Callable[[], bool]) -> Progress:
     from rekal.embed.open import open_chosen
 
-    with closing(open_chosen(app.config.embed, app.env.get(KEY))) as embedder:
+    with closing(open_chosen(app.config.embed, read_variable(app.env, KEY))) as embedder:
         return embed_missing(app.layout.index, app.layout.vectors, embedder, report, more)
 
 

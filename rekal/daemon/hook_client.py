@@ -42,7 +42,7 @@ def hand_over_hook() -> int | None:
         return _answered(link, words)
     if words[1] in _NEEDS_DAEMON:
         words[1] = "wake"  # start a daemon for the next prompt, in a process that nobody waits for
-        if is_supported() and os.environ.get("RECALL_DAEMON") != "off":
+        if is_supported() and "off" not in (os.environ.get("REKAL_DAEMON"), os.environ.get("RECALL_DAEMON")):
             _start_detached([sys.executable, "-m", "rekal", *words])
         return 0
     sys.argv[1:] = words

@@ -15,6 +15,7 @@ import numpy as np
 
 from rekal.app.desk import Desk
 from rekal.app.semantic import KEY
+from rekal.config import read_variable
 from rekal.errors import EngineError, StoreBusy, UsageError
 from rekal.index.text import document_terms, query_terms
 from rekal.index.vectors import find_or_embed
@@ -96,7 +97,7 @@ def _ranked_cosines(
         return None
     try:
         layout = desk.layout_of(personal=desk.app is None)
-        with closing(open_chosen(desk.config.embed, desk.env.get(KEY))) as embedder:
+        with closing(open_chosen(desk.config.embed, read_variable(desk.env, KEY))) as embedder:
             vectors = find_or_embed(layout.vectors, embedder, [one.said for one in memories], _MOST_EMBEDDED)
             return np.asarray(vectors @ embedder.embed_query(query), np.float64)
     except (EngineError, StoreBusy):
