@@ -88,6 +88,19 @@ def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> Non
     (app.layout.run / MARKER).touch()
 
 
+def start_receiving(app: App, remote: str) -> None:
+    """Let fetches from a remote bring memory, and send none. UsageError while memory is sent to any remote.
+
+    Whether memory is sent is one setting for all remotes: one of them would be cut off in silence.
+    """
+    settings = app.config.transport
+    if settings.share != "none" and settings.remotes:
+        name = min(settings.remotes)
+        raise UsageError(f"this clone sends memory to {name}", f"`rekal share {name} --stop` ends that")
+    start_sharing(app, remote, "none", None)
+    (app.layout.run / MARKER).unlink(missing_ok=True)
+
+
 def take_new_clone_id(app: App) -> None:
     """Give this clone another name among the refs with memory, and have all that may leave sent again under it.
 

@@ -149,3 +149,16 @@ def test_what_its_owner_forgot_leaves_the_answers(rekal: Rekal, mara: Clone, sta
     assert shown(rekal) == []
     for name in ("data.db", "index.db"):
         assert b"survives a restart of the broker" not in (rekal.layout.directory / name).read_bytes()
+
+
+def test_receive_only_takes_memory_and_sends_none(rekal: Rekal, mara: Clone, remote: Path) -> None:
+    ran = rekal("share", "origin", "--receive-only")
+    assert (ran.code, "this clone sends memory to origin" in ran.err) == (2, True)  # the fixture shares with it
+    assert rekal("share", "--stop").code == 0
+    assert "none is sent" in rekal("share", "origin", "--receive-only").out
+    assert rekal("sync", "--json").json["sessions"] == 1
+    ran = rekal("push")
+    assert (ran.code, "sharing is off" in ran.err) == (5, True)
+    assert rekal("share", "--receive-only").code == 2
+    assert rekal("share", "origin").code == 0  # sending can be turned on from here
+    assert "goes to origin" in rekal("share").out
