@@ -71,7 +71,7 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How memories are checked, proposed and shared."""
 
     ruled_out_from: float = 0.25
-    reflexes: bool = True
+    reflexes: bool | tuple[Literal["trailers", "reverts", "branches", "statements"], ...] = True
     share: Literal["none", "accepted"] = "none"
 
 
@@ -117,7 +117,7 @@ HELP: Mapping[str, str] = {
     "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: REKAL_EMBED_URL)",
     "embed.remote_model": "model name sent to that endpoint (environment: REKAL_EMBED_MODEL)",
     "memory.ruled_out_from": "least cosine of a proposal with a rule whose pattern holds, for RULED-OUT; -1: any",
-    "memory.reflexes": "false: reverts, abandoned branches and turned-down approaches propose no memories",
+    "memory.reflexes": "what proposes memories: a list of trailers, reverts, branches, statements; true: all; false",
     "memory.share": "accepted: memories that a person accepted travel; none: only those shared. User's own file only",
     "transport.share": "full: whole sessions; distilled: commits and memories only; none. User's own file only",
     "transport.remotes": "name: URL of each remote that memory may travel to. User's own file only",

@@ -53,7 +53,7 @@ def propose_memories(app: App, shas: Sequence[str]) -> int:
         newest = queries.read_checkpoints(ledger.con, "origin = ?", [LOCAL], _LOOKED_AT_AGAIN)
         commits = dict.fromkeys((*shas, *(one.git_sha for one in newest)))
         found = [proposal for sha in commits for proposal in _of_commit(app, ledger.con, sha)]
-        found += _of_branches(app, ledger.con)
+        found += _of_branches(app, ledger.con) if _is_on(app, "branches") else []
     desk = Desk(app.home, app.env, app, "hook", "human")
     now = datetime.now(UTC)
     events = [_event(proposal, now, desk) for proposal in found]
@@ -61,6 +61,12 @@ def propose_memories(app: App, shas: Sequence[str]) -> int:
         return 0
     with desk.writing(personal=False) as ledger:
         return append_events(ledger, [event for event in events if not _was_forgotten(ledger, event)])
+
+
+def _is_on(app: App, reflex: str) -> bool:
+    """True if the settings let ``reflex`` propose memories."""
+    chosen = app.config.memory.reflexes
+    return chosen if isinstance(chosen, bool) else reflex in chosen
 
 
 def _was_forgotten(ledger: Ledger, event: MemoryEvent) -> bool:
@@ -82,17 +88,18 @@ def _of_commit(app: App, con: Connection, sha: str) -> Iterator[_Proposal]:
     by_agent = bool(_AGENTS_HAND.search(message))
     if email == app.repo.author().email:
         who = Actor(f"agent for {name}", "agent", "hook") if by_agent else Actor(name, "human", "hook")
-        for trailer in find_trailers(message):
+        for trailer in find_trailers(message) if _is_on(app, "trailers") else ():
             new = NewMemory(trailer.text, trailer.kind, because=trailer.because, source=sha)
             yield _Proposal(("trailer", sha, trailer.kind, trailer.text), new, who, sha)
-    for old in reverted_commits(message):
+    for old in reverted_commits(message) if _is_on(app, "reverts") else ():
         reverted = app.repo.commit(old)
         if reverted is not None:
             words = [line for line in message.splitlines()[1:] if line.strip() and "This reverts commit" not in line]
             because = " ".join(line for line in words if not re.match(r"[\w-]+: ", line)) or None
             new = NewMemory(reverted.subject or old, "dead_end", because=because, source=reverted.sha, quote=subject)
             yield _Proposal(("revert", reverted.sha), new, Actor("revert", "derived", "hook"), sha)
-    yield from _of_turns(con, sha)
+    if _is_on(app, "statements"):
+        yield from _of_turns(con, sha)
 
 
 def _of_turns(con: Connection, sha: str) -> Iterator[_Proposal]:

@@ -134,3 +134,14 @@ def test_reflexes_can_be_switched_off(rekal: Rekal, home: Path) -> None:
     bad = _commit(rekal, "Keep the queue in Redis", a="redis\n")
     git(rekal.root, "revert", "--no-edit", bad)
     assert _worked(rekal) == {}
+
+
+@pytest.mark.parametrize(
+    ("listed", "texts"), [("trailers", {"jobs live in Postgres"}), ("reverts", {"Keep the queue"})]
+)
+def test_each_reflex_can_be_switched_off_by_itself(rekal: Rekal, home: Path, listed: str, texts: set[str]) -> None:
+    (home / "rekal").mkdir()
+    (home / "rekal" / "config.yml").write_text(f"memory: {{reflexes: [{listed}]}}\n", encoding="utf-8")
+    bad = _commit(rekal, "Keep the queue\n\nDecided: jobs live in Postgres", a="redis\n")
+    git(rekal.root, "revert", "--no-edit", bad)
+    assert set(_worked(rekal)) == texts
