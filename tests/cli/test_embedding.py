@@ -97,7 +97,8 @@ def test_the_model_is_not_opened_for_a_question_that_asks_nothing(
         raise EngineError("the model broke")
 
     monkeypatch.setattr("rekal.embed.open.open_chosen", fails)
-    assert "semantic: on" in rekal("recall", "yes do it").out
+    asked = rekal("recall", "yes do it")
+    assert (asked.code, "the model broke" in asked.out + asked.err) == (1, False)
     assert "semantic: off (the model broke)" in first_line(rekal)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -167,13 +168,16 @@ def test_a_store_that_cannot_be_written_is_shown(rekal: Rekal, monkeypatch: pyte
     assert (done.code, "was not noted" in done.err) == (0, True)
 
 
-def test_log_narrows_as_git_does(rekal: Rekal) -> None:
+def test_log_narrows_as_git_does(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = int(time.time())
     session = ClaudeSession(rekal.home, rekal.root)
     for name in ("one", "two", "three"):
         session.human(f"write {name}")
         session.writes(f"{name}.py", "x = 1\n")
         (rekal.root / f"{name}.py").write_text("x = 1\n", encoding="utf-8")
         git(rekal.root, "add", f"{name}.py")
+        now += 1  # commits of one second have no order of their own
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{now} +0000")
         git(rekal.root, "commit", "-qm", name)
         assert rekal("checkpoint").code == 0
 

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from rekal.scrub import Scrubber
+from rekal.store.layout import Layout
 from rekal.wire.segment import decode_segments
 from tests.capture.test_link import commit, work
 from tests.conftest import git
@@ -38,9 +39,12 @@ def needles(kinds: dict[str, Any]) -> list[tuple[str, bytes]]:
     return out
 
 
-def files(directory: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file's bytes, and every row of every database as text: strings may be compressed in its file."""
-    for path in sorted(directory.rglob("*")):
+def files(layout: Layout) -> Iterator[tuple[str, bytes]]:
+    """Every file's bytes in both of rekal's directories, and every row of every database as text.
+
+    Strings may be compressed in a database's file.
+    """
+    for path in sorted([*layout.directory.rglob("*"), *layout.run.rglob("*")]):
         if path.is_file():
             yield path.name, path.read_bytes()
             if path.suffix == ".db":
@@ -102,9 +106,9 @@ def test_no_kind_of_secret_reaches_store_or_remote(rekal: Rekal, remote: Path) -
     pushed = rekal("push", "--json").json
     assert (pushed["sessions"], pushed["sent"], pushed["held"]) == (1, True, [])
     secrets = needles(ALL)
-    assert found(secrets, files(rekal.layout.directory)) == set()
+    assert found(secrets, files(rekal.layout)) == set()
     assert found(secrets, blobs(remote)) == set()
-    said = dict(files(rekal.layout.directory))["rows of data.db"]
+    said = dict(files(rekal.layout))["rows of data.db"]
     missing = {kind for kind in ALL if f"[redacted:{kind}]".encode() not in said}
     assert missing == set()
     assert any(where.startswith("records of ") and b"in the queue" in data for where, data in blobs(remote))
@@ -149,7 +153,10 @@ def test_nothing_is_written_when_scrubbing_fails(
     def fail(*args: object, **options: object) -> str:
         raise Broken(f"{SECRET} {args!r}")
 
-    monkeypatch.setattr(Scrubber, broken, fail)
+    if broken == "session":
+        monkeypatch.setattr("rekal.scrub.scrub_session", fail)
+    else:
+        monkeypatch.setattr(Scrubber, broken, fail)
     second = ClaudeSession(rekal.home, rekal.root, "leaky", start=first.now, branch=SECRET)
     second.human(f"Use {SECRET} now").runs(f"login {SECRET}", f"bad {SECRET}", error=True)
     second.writes(work(rekal.root, f"notes/{SECRET}.md", f"note {SECRET}\n"), f"note {SECRET}")
@@ -157,5 +164,5 @@ def test_nothing_is_written_when_scrubbing_fails(
     commit(rekal.root, second.now, f"Use {SECRET}")
     for verb in VERBS:
         rekal(*verb)
-        assert found([(" ".join(verb), SECRET.encode())], files(rekal.layout.directory)) == set()
+        assert found([(" ".join(verb), SECRET.encode())], files(rekal.layout)) == set()
     assert found([("push", SECRET.encode())], iter([("no ref", b""), *blobs(remote)])) == set()
