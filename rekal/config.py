@@ -1,12 +1,11 @@
-"""Settings: defaults, then the user's file, then the repository's, then the environment.
+"""Settings: defaults, then the user's file, then this clone's own, then the environment.
 
-Files are YAML: ``~/.config/rekal/config.yml`` (``$REKAL_CONFIG_HOME``, ``$XDG_CONFIG_HOME``) and ``.rekal/config.yml``,
-which may be committed. A key that is not known is reported with the nearest one that is; a value of the wrong kind
-names the file, the key and what would be right.
+Files are YAML: ``~/.config/rekal/config.yml`` (``$REKAL_CONFIG_HOME``, ``$XDG_CONFIG_HOME``) and ``rekal/config.yml``
+in the git directory. A key that is not known is reported with the nearest one that is; a value of the wrong kind names
+the file, the key and what would be right.
 
-What decides where memory may go (``transport.*``) and what reads it (``embed.*``) is read from the user's own files
-only: a settings file that somebody else committed must not switch sharing on for whoever clones the repository, send
-their texts to an endpoint, or open a model file that came with it.
+``.rekal/config.yml`` is in the work tree, so whoever may push to the repository writes it. It can only make things
+stricter (:mod:`rekal.shared_settings`), and no mistake in it stops a command.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from rekal.errors import ConfigError
+from rekal.shared_settings import SharedSettings, tighten_settings
 
 
 class Exclude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,17 +111,17 @@ HELP: Mapping[str, str] = {
     "recall.budget": "tokens of evidence printed, about",
     "recall.limit": "sessions printed at most",
     "recall.daemon": "auto: the first recall starts a daemon that keeps model and index ready; off: none",
-    "embed.model": "profile or path of the GGUF model; see `rekal model list`. User's own file only",
-    "embed.file": "where the weights of a profile that is not packaged are. User's own file only",
+    "embed.model": "profile or path of the GGUF model; see `rekal model list`",
+    "embed.file": "where the weights of a profile that is not packaged are",
     "embed.engine": "auto, llama-cpp-python, xllamacpp, remote, or off for keywords (environment: REKAL_EMBED_ENGINE)",
     "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: REKAL_EMBED_URL)",
     "embed.remote_model": "model name sent to that endpoint (environment: REKAL_EMBED_MODEL)",
     "memory.ruled_out_from": "least cosine of a proposal with a rule whose pattern holds, for RULED-OUT; -1: any",
     "memory.reflexes": "what proposes memories: a list of trailers, reverts, branches, statements; true: all; false",
-    "memory.share": "accepted: memories that a person accepted travel; none: only those shared. User's own file only",
-    "transport.share": "full: whole sessions; distilled: commits and memories only; none. User's own file only",
-    "transport.remotes": "name: URL of each remote that memory may travel to. User's own file only",
-    "transport.namespace": "heads: refs under refs/heads/rekal for hosts that refuse custom refs. User's own file only",
+    "memory.share": "accepted: memories that a person accepted travel; none: only those shared",
+    "transport.share": "full: whole sessions; distilled: commits and memories only; none",
+    "transport.remotes": "name: URL of each remote that memory may travel to",
+    "transport.namespace": "heads: refs under refs/heads/rekal for hosts that refuse custom refs",
     "transport.mainline": "the branch work must be merged into before it leaves; empty: the remote's default",
 }
 
@@ -141,16 +141,22 @@ OTHER_VARIABLES: Mapping[str, str] = {
 }
 
 
-_OWN_ONLY = ("transport", "embed")
+_SHARED_NAME = ".rekal/config.yml"
+_LARGEST_SHARED = 65_536  # bytes; a settings file of a page has two thousand
 _MAY_BE_OFF = (("recall", "daemon"), ("embed", "engine"))
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """The outcome: settings, the files they came from, and what was not understood."""
+    """The outcome: settings, the files they came from, and what was not understood or not followed.
+
+    ``changes`` says what the shared file changes; ``shared_patterns`` are those of ``scrub.patterns`` that it added.
+    """
 
     config: Config
     files: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    shared_patterns: tuple[str, ...] = ()
 
 
 def user_file(env: Mapping[str, str], home: Path) -> Path:
@@ -177,30 +183,65 @@ def platform_name() -> str:
 
 
 def read_settings(
-    repository_file: Path, env: Mapping[str, str], home: Path, local_file: Path | None = None
+    shared_file: Path | None, env: Mapping[str, str], home: Path, local_file: Path | None = None
 ) -> Settings:
-    """Read all settings. ``local_file`` is this clone's own, which lies in the git directory."""
+    """Read all settings. ``local_file`` is this clone's own; ``shared_file`` is in the work tree, and can only tighten.
+
+    Raises :class:`ConfigError` for a mistake in the user's own files; one in the shared file is a warning.
+    """
     merged: dict[str, Any] = {}
+    local: dict[str, Any] = {}
     files: list[Path] = []
     warnings: list[str] = []
-    for path, trusted in ((user_file(env, home), True), (repository_file, False), (local_file, True)):
+    for path in (user_file(env, home), local_file):
         if path is None or not path.is_file():
             continue
         values = _read(path)
-        for section in () if trusted else _OWN_ONLY:
-            if values.pop(section, None) is not None:
-                said = f"{section} settings are read from your own settings only, not from a shared file"
-                warnings.append(f"{path}: {said}")
-        memory = values.get("memory")
-        if not trusted and isinstance(memory, dict) and memory.pop("share", None) is not None:
-            warnings.append(f"{path}: memory.share is read from your own settings only, not from a shared file")
         warnings.extend(_drop_unknown(values, path))
         _merge(merged, values)
+        local = values if path == local_file else local
         files.append(path)
     for name, (section, key) in ENVIRONMENT.items():
         if value := read_variable(env, name):
             _merge(merged, {section: {key: value}})
-    return Settings(_convert(merged, files), tuple(files), tuple(warnings))
+    own = _convert(merged, files)
+    if shared_file is None or not shared_file.is_file():
+        return Settings(own, tuple(files), tuple(warnings))
+    shared, said = _read_shared(shared_file, own, set(_flattened(local)))
+    for name, value in shared.values.items():
+        *sections, last = name.split(".")
+        node = {last: value}
+        for section in reversed(sections):
+            node = {section: node}
+        _merge(merged, node)
+    warnings.extend((*said, *shared.ignored))
+    return Settings(_convert(merged, files), (*files, shared_file), tuple(warnings), shared.changes, shared.patterns)
+
+
+def _read_shared(path: Path, own: Config, fixed: set[str]) -> tuple[SharedSettings, list[str]]:
+    """Return what is followed of the shared file, and what is wrong with it."""
+    try:
+        if path.stat().st_size > _LARGEST_SHARED:
+            raise ConfigError(f"{path} is larger than {_LARGEST_SHARED:,} bytes")
+        values = _read(path)
+        said = _drop_unknown(values, path)
+        wanted = _flattened(values)
+    except (ConfigError, OSError, RecursionError) as error:
+        reason = error.message if isinstance(error, ConfigError) else f"{path} cannot be read"
+        return SharedSettings({}), [f"{reason}: nothing of it is followed"]
+    return tighten_settings(_SHARED_NAME, wanted, _flattened(msgspec.to_builtins(own)), fixed), said
+
+
+def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the known keys of ``values``, spelled with dots."""
+    out: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if name in HELP:
+            out[name] = value
+        elif isinstance(value, dict):
+            out.update(_flattened(value, name + "."))
+    return out
 
 
 def decode_yaml(text: str) -> Any:

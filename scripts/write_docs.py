@@ -42,6 +42,7 @@ from rekal.memory.graph import Graph
 from rekal.memory.state import MemoryLink
 from rekal.recall.answer import Answer
 from rekal.scrub import ScrubReport
+from rekal.shared_settings import STRICTER
 from rekal.store.user_query import Table
 from rekal.why.why import WhyAnswer
 
@@ -132,7 +133,7 @@ def _exit_codes() -> str:
 
 def settings() -> str:
     """docs/settings.md."""
-    rows = [f"| `{key}` | {text} |" for key, text in HELP.items()]
+    rows = [f"| `{key}` | {text} | {STRICTER.get(key, 'no')} |" for key, text in HELP.items()]
     env = [f"| `{name}` | `{'.'.join(key)}` |" for name, key in ENVIRONMENT.items()]
     env += [f"| `{name}` | {text} |" for name, text in OTHER_VARIABLES.items()]
     env += ["", "The names of 0.1.0, which began with `RECALL_`, are read where the new one is not set."]
@@ -141,14 +142,14 @@ def settings() -> str:
             "# Settings",
             "",
             "Generated from the program by `make docs`. `~/.config/rekal/config.yml` is the user's file, "
-            "`.rekal/config.yml` the repository's (it may be committed), `rekal/config.yml` in the git directory this "
-            "clone's own. "
-            "Later ones win. `transport` and `embed` are never read from a file that can be committed: a clone of "
-            "somebody's repository must not start sharing, nor send texts to its model. `rekal config` "
-            "prints every value in force.",
+            "`rekal/config.yml` in the git directory this clone's own, which wins. "
+            "`.rekal/config.yml` in the work tree may be committed; whoever may push writes it, so it can only tighten "
+            "things, as the last column says, and never a key that this clone's own file sets, but for "
+            "patterns, which add up. `status` and `init` say what it changes and what of it is not followed; a mistake "
+            "in it stops nothing. `rekal config` prints every value in force.",
             "",
-            "| key | what it does |",
-            "|---|---|",
+            "| key | what it does | may a shared file set it |",
+            "|---|---|---|",
             *rows,
             "",
             "| environment | sets |",

@@ -19,6 +19,7 @@ from rekal.store.guard import refuse_foreign_files
 from rekal.store.layout import Layout
 from rekal.store.relocate import has_old_places, move_old_places
 from rekal.store.second_name import restore_first_name
+from rekal.store.slow_patterns import add_slow_pattern, read_slow_patterns
 
 if TYPE_CHECKING:  # loading the adapters and the scrubber costs a recall a tenth of a second that it does not need
     from rekal.capture.read_sources import Job
@@ -74,7 +75,8 @@ class App(msgspec.Struct, frozen=True, dict=True):
         """The one choke point, under this store's rules."""
         from rekal.scrub import Rules, Scrubber
 
-        rules = self.config.scrub
+        rules, shared = self.config.scrub, self.settings.shared_patterns
+        slow = read_slow_patterns(self.layout)
         return Scrubber(
             Rules(
                 homes=(str(self.home),),
@@ -82,10 +84,12 @@ class App(msgspec.Struct, frozen=True, dict=True):
                 salt=self._salt(),
                 email=rules.email,
                 ip=rules.ip,
-                custom=rules.patterns,
+                custom=tuple(pattern for pattern in rules.patterns if pattern not in shared),
+                shared=tuple(pattern for pattern in shared if pattern not in slow),
                 allow=rules.allow,
                 tool_output=self.config.capture.tool_output,
-            )
+            ),
+            lambda pattern: add_slow_pattern(self.layout, pattern),
         )
 
     def _salt(self) -> str:
@@ -111,6 +115,21 @@ class App(msgspec.Struct, frozen=True, dict=True):
             author=self.repo.author(),
             exclude=chosen.exclude,
         )
+
+
+def list_unused_patterns(app: App) -> list[str]:
+    """Name the patterns of the shared settings file that are broken or take too long, a sentence each."""
+    if not app.settings.shared_patterns:
+        return []
+    from rekal.scrub.timed_pattern import find_broken_patterns
+
+    slow = dict.fromkeys(read_slow_patterns(app.layout), "it takes too long")
+    broken = find_broken_patterns(app.settings.shared_patterns) | slow
+    return [
+        f"the pattern {pattern[:60]!r} of .rekal/config.yml is not used: {broken[pattern]}"
+        for pattern in app.settings.shared_patterns
+        if pattern in broken
+    ]
 
 
 def _username() -> str:

@@ -59,7 +59,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         """The settings that hold here."""
         if self.app is not None:
             return self.app.config
-        return config.read_settings(self.personal.config, self.env, self.home).config
+        return config.read_settings(None, self.env, self.home, self.personal.config).config
 
     @functools.cached_property
     def agent(self) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rekal.app.context import App
+from rekal.app.context import App, list_unused_patterns
 from rekal.app.semantic import count_embedded
 from rekal.app.setup import find_executable
 from rekal.index.freshness import read_position
@@ -31,7 +31,8 @@ class CommitCoverage(msgspec.Struct, frozen=True):
 class StoreStatus(msgspec.Struct, frozen=True):
     """State of the store: ``status --json``. ``index_behind`` counts ledger transactions the index lacks; -1: no index.
 
-    ``vectors`` is null when embedding is switched off.
+    ``vectors`` is null when embedding is switched off. ``shared_settings`` says what the settings file of the checkout
+    changes.
     """
 
     store: str
@@ -49,6 +50,7 @@ class StoreStatus(msgspec.Struct, frozen=True):
     sources: list[SourceSummary]
     hooks: list[str]
     problems: list[str]
+    shared_settings: list[str]
 
 
 def read_status(app: App) -> StoreStatus:
@@ -73,6 +75,7 @@ def read_status(app: App) -> StoreStatus:
             sources=summarise_sources(ledger.con),
             hooks=[f"{hook.name}: {hook.status}" for hook in read_hooks(app.repo, find_executable())],
             problems=_list_problems(app, covered is None and counts.turns > 0, broken),
+            shared_settings=list(app.settings.changes),
         )
 
 
@@ -100,7 +103,7 @@ def _count_unseen(app: App, ledger: Ledger) -> int:
 
 
 def _list_problems(app: App, lacks_index: bool, broken_events: int) -> list[str]:
-    problems = list(app.settings.warnings)
+    problems = [*app.settings.warnings, *list_unused_patterns(app)]
     if broken_events:
         names = spool.list_set_aside(app.layout.spool)
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""

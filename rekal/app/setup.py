@@ -14,7 +14,7 @@ import msgspec
 
 from rekal import config as app_config
 from rekal.agents import registry
-from rekal.app.context import App
+from rekal.app.context import App, list_unused_patterns
 from rekal.app.moments import parse_age
 from rekal.app.share import find_push_url, forget_sharing, start_sharing
 from rekal.capture.read_sources import find_changed_sources
@@ -35,6 +35,7 @@ class SetUp(msgspec.Struct, frozen=True):
     """The result of ``init``, as ``init --json`` prints it. ``fresh``: there was no store before.
 
     ``transcripts`` counts the files and sessions of this repository that each agent has on this machine.
+    ``shared_settings`` says what the settings file of the checkout changes and what of it is not followed.
     """
 
     store: str
@@ -43,6 +44,7 @@ class SetUp(msgspec.Struct, frozen=True):
     installed: Installed
     backfill_since: datetime | None
     transcripts: dict[str, int]
+    shared_settings: list[str]
 
 
 class CleanedUp(msgspec.Struct, frozen=True):
@@ -80,7 +82,8 @@ def set_up(app: App, agents: str | None, backfill: str | None, share: str | None
         ask_for_backfill(app.layout.run, since)
     if share:
         start_sharing(app, share, "full", None)
-    return SetUp(str(app.layout.directory), fresh, chosen, installed, since, _count_transcripts(app))
+    return SetUp(str(app.layout.directory), fresh, chosen, installed, since, _count_transcripts(app),
+                 [*app.settings.changes, *app.settings.warnings, *list_unused_patterns(app)])  # fmt: skip
 
 
 def _count_transcripts(app: App) -> dict[str, int]:

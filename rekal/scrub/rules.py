@@ -25,8 +25,9 @@ class Rules(msgspec.Struct, frozen=True):
     never agreed to be stored), ``pseudonym`` (a stable, salted stand-in) or ``keep``. Addresses that belong to no
     person (``noreply@``, ``git@host``, ``example.org``) always stay. ``ip`` decides about public IPv4 addresses; the
     default is ``keep`` because four-part version numbers look exactly like them. ``custom`` holds regular expressions
-    of further secrets (the group ``secret`` when there is one, else the whole match); ``allow`` holds regular
-    expressions: a found value that one of them matches in full is left alone. ``tool_output`` says whether the
+    of further secrets (the group ``secret`` when there is one, else the whole match); ``shared`` holds more that
+    came with the checkout and run with a limit of time; ``allow`` holds regular expressions: a found value that one of
+    them matches in full is left alone. ``tool_output`` says whether the
     excerpt of a failed call is kept.
     """
 
@@ -36,6 +37,7 @@ class Rules(msgspec.Struct, frozen=True):
     email: EmailRule = "redact"
     ip: IpRule = "keep"
     custom: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     tool_output: OutputRule = "errors"
 

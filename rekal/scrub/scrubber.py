@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rekal.scrub import people
 from rekal.scrub.numbers import SHORTEST_NUMBER, find_numbers
@@ -15,6 +16,7 @@ from rekal.scrub.regex import Regex
 from rekal.scrub.rules import Rules, compile_patterns
 from rekal.scrub.secrets import KINDS
 from rekal.scrub.secrets.kind import Span
+from rekal.scrub.timed_pattern import TimedPattern
 from rekal.scrub.views import View, read_hexadecimal, read_views
 
 Finding = tuple[str, int, int]
@@ -38,10 +40,12 @@ class Scrubber:
 
     Scrubbing scrubbed text changes nothing, and replaces only the characters of a secret, never the quotes, escapes or
     line breaks around it. Raises :class:`rekal.errors.ConfigError` for a pattern of the rules that does not compile.
+    ``tell_slow`` is called with a pattern that came with the checkout and takes too long: from then on it is left out.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, tell_slow: Callable[[str], None] = lambda _: None) -> None:
         self.rules = rules
+        self._shared = list(_timed(rules.shared, tell_slow))
         self._allow = compile_patterns(rules.allow, "allow")
         self._custom = compile_patterns(rules.custom, "custom")
         self._homes = Homes(rules)
@@ -113,6 +117,9 @@ class Scrubber:
             out.extend(
                 ("custom", *span) for span in spans if 0 <= span[0] < span[1] and not self._is_allowed(text, *span)
             )
+        for timed in self._shared:
+            places = [span for span in timed.find_spans(text) if 0 <= span[0] < span[1]]
+            out.extend(("custom", *span) for span in places if not self._is_allowed(text, *span))
         return out
 
     def _known_kinds(self, text: str, ascii_text: str, low: str, depth: int = 0) -> tuple[list[Finding], bool]:
@@ -169,6 +176,13 @@ class Scrubber:
             pieces.append(f"{quote}[redacted:{kind}]{quote}")
             done = end
         return "".join((*pieces, text[done:]))
+
+
+def _timed(patterns: tuple[str, ...], tell_slow: Callable[[str], None]) -> Iterator[TimedPattern]:
+    for pattern in patterns:
+        # `status` and `init` name one that is broken.
+        with contextlib.suppress(ValueError):
+            yield TimedPattern(pattern, tell_slow)
 
 
 def _missing_quote(text: str, start: int) -> str:

@@ -83,6 +83,11 @@ class Layout(msgspec.Struct, frozen=True):
         return self.run / "config.yml"
 
     @property
+    def slow_patterns(self) -> Path:
+        """Patterns of the shared settings that took too long here."""
+        return self.run / "slow-patterns"
+
+    @property
     def salt(self) -> Path:
         """The secret that pseudonyms are made with."""
         return self.run / "salt"

@@ -84,9 +84,9 @@ def test_the_records_of_the_page_are_the_examples(site: Path) -> None:
 def test_settings_choose_it_like_any_other(rekal: Rekal, home: Path, site: Path) -> None:
     install(site, block("python"))
     write(home, rekal.root, SAID)
-    rekal.layout.config.write_text("capture: {agents: [claude]}\n", encoding="utf-8")
+    rekal.layout.own_config.write_text("capture: {agents: [claude]}\n", encoding="utf-8")
     assert rekal("checkpoint", "--json").json["sessions"] == 0
-    rekal.layout.config.write_text("capture: {agents: [scribe]}\n", encoding="utf-8")
+    rekal.layout.own_config.write_text("capture: {agents: [scribe]}\n", encoding="utf-8")
     assert rekal("checkpoint", "--json").json["sessions"] == 1
 
 

@@ -113,11 +113,11 @@ def test_thin_questions_are_answered_with_silence(rekal: Rekal, question: str) -
 
 
 def test_settings_with_mistakes(rekal: Rekal) -> None:
-    rekal.layout.config.write_text("recall: {limit: many}\n", encoding="utf-8")
+    rekal.layout.own_config.write_text("recall: {limit: many}\n", encoding="utf-8")
     sentence(rekal("recall", QUESTION), 2, "config.yml")
-    rekal.layout.config.write_text("recall: [\n", encoding="utf-8")
+    rekal.layout.own_config.write_text("recall: [\n", encoding="utf-8")
     sentence(rekal("recall", QUESTION), 2, "config.yml")
-    rekal.layout.config.write_bytes(b"\xff\xfe\x00")
+    rekal.layout.own_config.write_bytes(b"\xff\xfe\x00")
     sentence(rekal("checkpoint"), 2, "config.yml")
 
 

@@ -18,7 +18,7 @@ def captured(rekal: Rekal, sql: str = "SELECT content FROM turns WHERE role = 'h
 
 
 def settings(rekal: Rekal, text: str) -> None:
-    rekal.layout.config.write_text(text, encoding="utf-8")
+    rekal.layout.own_config.write_text(text, encoding="utf-8")
 
 
 def own(home: Path, text: str) -> Path:
@@ -70,7 +70,7 @@ def test_the_repositorys_file_beats_the_users(rekal: Rekal, home: Path) -> None:
     assert captured(rekal, "SELECT excerpt FROM tool_calls") == [None]
     shown = {one["key"]: one["value"] for one in rekal("config", "--json").json["settings"]}
     assert (shown["capture.agents"], shown["capture.tool_output"]) == (["claude"], "none")
-    assert rekal("config", "--json").json["files"] == [str(file), str(rekal.layout.config)]
+    assert rekal("config", "--json").json["files"] == [str(file), str(rekal.layout.own_config)]
 
 
 def test_every_key_is_explained_with_its_value(rekal: Rekal) -> None:

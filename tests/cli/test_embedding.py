@@ -132,7 +132,7 @@ def test_a_committed_file_cannot_choose_who_reads_the_texts(rekal: Rekal, embedd
     rekal.layout.config.write_text("embed: {engine: remote, url: 'http://example.com/v1'}\n", encoding="utf-8")
     shown = rekal("config", "--json").json
     assert {s["key"]: s["value"] for s in shown["settings"]}["embed.url"] is None
-    assert any("embed settings are read from your own settings only" in said for said in shown["warnings"])
+    assert any("embed.engine, embed.url, which a shared file may not decide" in said for said in shown["warnings"])
 
 
 def test_off_may_be_written_as_yaml_reads_it(rekal: Rekal, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

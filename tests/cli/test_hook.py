@@ -167,7 +167,7 @@ def test_nothing_is_given_where_rekal_is_off_or_not_set_up(hook: Hook, worked: R
     outside = worked.root.parent / "elsewhere"
     outside.mkdir()
     assert hook("start", cwd=str(outside)).out == ""
-    (worked.layout.directory / "config.yml").write_text("enabled: false\n", encoding="utf-8")
+    worked.layout.own_config.write_text("enabled: false\n", encoding="utf-8")
     assert hook("start").out == ""
 
 

@@ -47,7 +47,7 @@ def test_clean_after_work_leaves_only_the_work(live: Live, home: Path) -> None:
 
 
 def test_switched_off_by_a_setting_the_hooks_do_nothing_until_it_is_switched_on(live: Live, home: Path) -> None:
-    settings = live.layout.config
+    settings = live.layout.own_config
     settings.write_text("enabled: false\n", encoding="utf-8")
     assert "switched off" in live("checkpoint", code=5).err
     native = worked(home, live.root, "one")
@@ -65,7 +65,7 @@ def test_switched_off_by_a_setting_the_hooks_do_nothing_until_it_is_switched_on(
 
 def test_the_first_commit_after_switching_off_is_the_last_to_start_a_worker(live: Live, home: Path) -> None:
     (home / ".config" / "rekal").mkdir(parents=True)
-    live.layout.config.write_text("enabled: false\n", encoding="utf-8")
+    live.layout.own_config.write_text("enabled: false\n", encoding="utf-8")
     native = worked(home, live.root, "one")
     live.commit("Add the queue")
     live("_worker")

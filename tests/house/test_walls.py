@@ -34,6 +34,7 @@ ROOMS = (
     "agents",
     "git",
     "config",
+    "shared_settings",
     "plain_text",
     "files",
     "model",

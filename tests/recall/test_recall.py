@@ -95,7 +95,7 @@ def test_filters_are_applied_before_anything_is_cut(team: Rekal) -> None:
 
 
 def test_words_that_nothing_shown_contains_are_named(team: Rekal) -> None:
-    team.layout.config.write_text("recall: {strictness: 0}\n", encoding="utf-8")
+    team.layout.own_config.write_text("recall: {strictness: 0}\n", encoding="utf-8")
     answer = team("recall", "--json", "jobs queue Postgres Redis service durable Cassandra").json
     assert answer["verdict"] == "INJECT"
     assert answer["uncovered"] == ["Cassandra"]
@@ -115,14 +115,14 @@ def test_the_same_question_gives_the_same_bytes(team: Rekal) -> None:
 
 
 def test_at_no_strictness_nothing_found_is_still_silence(team: Rekal) -> None:
-    team.layout.config.write_text("recall: {strictness: 0}\n", encoding="utf-8")
+    team.layout.own_config.write_text("recall: {strictness: 0}\n", encoding="utf-8")
     assert team("recall", "--json", "zygomorphic quinquereme").json["verdict"] == "SILENCE"
 
 
 def test_strictness_moves_the_cut(team: Rekal) -> None:
     question = ("recall", "--json", "--explain", "why is the job queue in Postgres")
     loose = team(*question).json["features"]["gate.cut"]
-    team.layout.config.write_text("recall: {strictness: 1.0}\n", encoding="utf-8")
+    team.layout.own_config.write_text("recall: {strictness: 1.0}\n", encoding="utf-8")
     assert team(*question).json["features"]["gate.cut"] > loose
 
 

@@ -21,8 +21,9 @@ from rekal.errors import UsageError
 def command(key: str | None, value: str | None, user: bool, as_json: bool) -> None:
     """Every setting with its value and what it does; with KEY just that one, with VALUE it is set.
 
-    Settings are written in .rekal/config.yml (may be committed) or in ~/.config/rekal/config.yml; VALUE goes into this
-    clone's own file, which is never committed, and an empty one takes the setting out of it.
+    Settings are in ~/.config/rekal/config.yml and in this clone's own file, which is never committed and which VALUE
+    goes into; an empty one takes the setting out of it. .rekal/config.yml, which may be committed, can only make
+    things stricter.
     """
     app = find_app()
     if key is not None and value is not None:

@@ -28,7 +28,7 @@ def command(agents: str | None, backfill: str | None, share: str | None, hooks_o
     answer = setup.set_up(app, agents, backfill, share, hooks_only=hooks_only)
     if answer.backfill_since and app.config.enabled:
         start_worker(app)
-    print_record(answer, as_json, _lines, answer.installed.notes)
+    print_record(answer, as_json, _lines, [*answer.installed.notes, *answer.shared_settings])
 
 
 def _lines(answer: SetUp) -> Iterator[str]:

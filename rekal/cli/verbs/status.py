@@ -62,5 +62,6 @@ def _lines(a: StoreStatus) -> Iterator[str]:
             known = ", ".join(f"{kind} ×{count}" for kind, count in sorted(s.drift.items())[:6])
             more = f" and {len(s.drift) - 6} more" if len(s.drift) > 6 else ""
             yield f"           record types this version does not know: {known}{more}"
+    yield from a.shared_settings
     for problem in a.problems:
         yield f"! {problem}"
