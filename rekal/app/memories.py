@@ -59,6 +59,7 @@ def remember(
     that its matcher is tried on; the memory is written without the matcher when it fails one. Raises UsageError, for
     a person's matcher with too few of them too: what a person says is accepted at once.
     """
+    # Long because the event is made, tried and compared before the one write, and each step may change it.
     now = datetime.now(UTC)
     personal = new.personal or desk.app is None
     if new.source is None:
