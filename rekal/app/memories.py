@@ -64,11 +64,7 @@ def remember(
     personal = new.personal or desk.app is None
     if new.source is None:
         new = msgspec.structs.replace(new, source=desk.current_session())
-    if new.matcher:
-        tried = msgspec.structs.replace(new.matcher, hits=tuple(violations), misses=tuple(near_misses))
-        new = msgspec.structs.replace(new, matcher=tried)
-        if desk.actor.kind == "human" and (lacking := missing_examples(tried)):
-            raise UsageError("patterns are accepted once they were tried on proposals", f"give {lacking}")
+    new = _with_examples(desk, new, violations, near_misses)
     new = msgspec.structs.replace(new, personal=personal)
     notes = _left_out(desk, new, asked_personal=new.personal)
     event = make_memory(new, desk.actor, now, desk.scrub, None if personal else desk.head())
@@ -96,6 +92,16 @@ def remember(
 
         notes.append(try_patterns(desk, made).sentence())
     return Remembered(made, found, notes, list(examples))
+
+
+def _with_examples(desk: Desk, new: NewMemory, hits: Sequence[str], misses: Sequence[str]) -> NewMemory:
+    """Keep the writer's proposals beside the patterns. UsageError when a person gives too few of them."""
+    if not new.matcher:
+        return new
+    tried = msgspec.structs.replace(new.matcher, hits=tuple(hits), misses=tuple(misses))
+    if desk.actor.kind == "human" and (lacking := missing_examples(tried)):
+        raise UsageError("patterns are accepted once they were tried on proposals", f"give {lacking}")
+    return msgspec.structs.replace(new, matcher=tried)
 
 
 def _left_out(desk: Desk, new: NewMemory, *, asked_personal: bool) -> list[str]:
