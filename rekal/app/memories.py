@@ -87,11 +87,16 @@ def remember(
             return Remembered(same, [], [*notes, f"it is remembered already as {same.id[:10]}"], list(examples))
         append_events(ledger, [event])
     (made,) = fold([event], max(now, event.occurred_at)).all
-    if made.matcher and made.state == "accepted":
-        from rekal.app.memory_review import try_patterns
+    return Remembered(made, found, [*notes, *_trial_of(desk, made)], list(examples))
 
-        notes.append(try_patterns(desk, made).sentence())
-    return Remembered(made, found, notes, list(examples))
+
+def _trial_of(desk: Desk, made: Memory) -> list[str]:
+    """What an accepted memory's patterns hit so far, in a sentence; none without patterns."""
+    if not made.matcher or made.state != "accepted":
+        return []
+    from rekal.app.memory_review import try_patterns  # git and the grammar of clauses, which no other write needs
+
+    return [try_patterns(desk, made).sentence()]
 
 
 def _with_examples(desk: Desk, new: NewMemory, hits: Sequence[str], misses: Sequence[str]) -> NewMemory:
