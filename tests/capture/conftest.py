@@ -25,4 +25,7 @@ def past(rekal: Rekal, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         commit(rekal.root, moment(0, 120 + number), store)
     for event in rekal.layout.spool.glob("*.json"):
         event.unlink()
-    return Past(rekal, Path(shutil.copytree(rekal.layout.directory, tmp_path / "template")))
+    template = tmp_path / "template"
+    shutil.copytree(rekal.layout.directory, template / "store")
+    shutil.copytree(rekal.layout.run, template / "run")
+    return Past(rekal, template)

@@ -35,8 +35,10 @@ class Scene(msgspec.Struct, frozen=True):
 
     def restore(self) -> None:
         """As before the work."""
-        shutil.rmtree(self.rekal.layout.directory)
-        shutil.copytree(self.template, self.rekal.layout.directory)
+        layout = self.rekal.layout
+        for name, place in (("store", layout.directory), ("run", layout.run)):
+            shutil.rmtree(place)
+            shutil.copytree(self.template / name, place)
 
     def check(self, why: object) -> None:
         """After a kill: readers are served, the next worker finishes, nothing is lost or doubled."""
@@ -47,7 +49,7 @@ class Scene(msgspec.Struct, frozen=True):
         assert canonical(layout.data) == self.data, why
         assert indexed(layout.index) == self.index, why
         assert not layout.log.exists() or "unexpected" not in layout.log.read_text("utf-8")
-        left = {path.name for path in layout.directory.iterdir()} - {"data.db", "index.db", "README", "spool", "run"}
+        left = {path.name for path in layout.directory.iterdir()} - {"data.db", "index.db", "README"}
         assert (left, list(layout.spool.iterdir())) == (set(), []), why
 
 
@@ -84,7 +86,8 @@ def scene(rekal: Rekal, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         )
         spool.put_event(rekal.layout.spool, event)
     template = tmp_path / "template"
-    shutil.copytree(rekal.layout.directory, template)
+    shutil.copytree(rekal.layout.directory, template / "store")
+    shutil.copytree(rekal.layout.run, template / "run")
     whole = _launch(rekal, 0)
     assert whole.returncode == 0, whole.stderr
     layout = rekal.layout
@@ -100,7 +103,7 @@ def test_the_undisturbed_store_holds_all_of_it(scene: Scene) -> None:
 
 def test_events_that_come_twice_change_nothing(scene: Scene) -> None:
     """A worker may die between its transaction and the removal of the events."""
-    shutil.copytree(scene.template / "spool", scene.rekal.layout.spool, dirs_exist_ok=True)
+    shutil.copytree(scene.template / "run" / "spool", scene.rekal.layout.spool, dirs_exist_ok=True)
     scene.check("the same events again")
 
 

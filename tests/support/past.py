@@ -18,5 +18,7 @@ class Past:
 
     def restore(self) -> None:
         """Put the store back as it was."""
-        shutil.rmtree(self.rekal.layout.directory)
-        shutil.copytree(self.template, self.rekal.layout.directory)
+        layout = self.rekal.layout
+        for name, place in (("store", layout.directory), ("run", layout.run)):
+            shutil.rmtree(place)
+            shutil.copytree(self.template / name, place)
