@@ -92,10 +92,6 @@ rekal_clean_env() {
 
 # Starts the worker that drains the spool and does not wait for it: no terminal, no file of the caller stays open.
 rekal_start() {
-    # A worker that waits for its turn has not looked at the spool yet: it finds this event, too.
-    rekal_pid=
-    [ -s "$rekal_home/worker.waiting" ] && IFS=' ' read -r rekal_pid rekal_rest < "$rekal_home/worker.waiting"
-    [ -n "$rekal_pid" ] && kill -0 "$rekal_pid" && return
     rekal_locate || return
     (
         cd "$rekal_home" || exit # not the work tree: nothing there is to be found by a program that looks around itself
@@ -104,10 +100,8 @@ rekal_start() {
         export REKAL_INTERNAL PYTHONSAFEPATH
         trap '' HUP
         exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
-        # From its first moment it counts as the one that waits; a shell of its own knows its process id.
-        rekal_run='echo "$$ starting" > worker.waiting; exec "$@"'
-        if command -v setsid; then exec setsid sh -c "$rekal_run" sh "$rekal_exe" -C "$rekal_root" _worker; fi
-        exec sh -c "$rekal_run" sh "$rekal_exe" -C "$rekal_root" _worker
+        if command -v setsid; then exec setsid "$rekal_exe" -C "$rekal_root" _worker; fi
+        exec "$rekal_exe" -C "$rekal_root" _worker
     ) < /dev/null > /dev/null 2>> "$rekal_home/worker.log" &
 }
 

@@ -15,7 +15,7 @@ from rekal.scrub.secrets.kind import Span
 _ALLOWANCE = 1.0  # seconds of one pattern in one process
 _A_CHARACTER = 0.2e-6  # seconds more, twenty times what the usual ones take
 # Compiling writes each repetition of a single character out: a million of them take 0.4 s, and they nest.
-_HIGH_COUNT = re.compile(r"\{[^}]*\d{5}")
+_HIGH_COUNT = r"\{[^}]*\d{5}"
 
 
 class TimedPattern:
@@ -24,7 +24,7 @@ class TimedPattern:
     def __init__(self, pattern: str, tell_slow: Callable[[str], None]) -> None:
         import regex  # 16 ms that only a shared file with patterns costs
 
-        if _HIGH_COUNT.search(pattern):
+        if re.search(_HIGH_COUNT, pattern):
             raise ValueError("it counts too far")
         try:
             self._compiled = regex.compile(pattern)

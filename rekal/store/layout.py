@@ -119,7 +119,7 @@ class Layout(msgspec.Struct, frozen=True):
 
     @property
     def waiting_lock(self) -> Path:
-        """Lock of the one worker that waits for its turn. Hooks read its process id: while it lives they start none."""
+        """Lock of the one worker that waits for its turn: a further one ends at once."""
         return self.run / "worker.waiting"
 
     @property
