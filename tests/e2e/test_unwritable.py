@@ -44,7 +44,8 @@ def sealed(live: Live, home: Path) -> Iterator[Live]:
     worked(home, live.root, "one")
     live.commit("Add the queue")
     live.settle()
-    paths = [live.layout.directory, *live.layout.directory.rglob("*")]
+    places = (live.layout.directory, live.layout.run)
+    paths = [path for place in places for path in (place, *place.rglob("*"))]
     modes = {path: path.stat().st_mode for path in paths}
     for path, mode in modes.items():
         path.chmod(mode & ~0o222)
