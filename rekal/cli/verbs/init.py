@@ -26,7 +26,7 @@ def command(agents: str | None, backfill: str | None, share: str | None, hooks_o
     """
     app = find_app()
     answer = setup.set_up(app, agents, backfill, share, hooks_only=hooks_only)
-    if answer.backfill_since and app.config.enabled:
+    if app.config.enabled and (answer.fresh or answer.backfill_since):
         start_worker(app)
     print_record(answer, as_json, _lines, [*answer.installed.notes, *answer.shared_settings])
 
