@@ -20,6 +20,7 @@ from rekal.app.share import note_unsent
 from rekal.capture.capture import capture_commits, wait_for_rebase
 from rekal.errors import RekalError, StoreBusy
 from rekal.files import read_or_empty, write_atomically
+from rekal.ids import content_hash
 from rekal.install import repair_hooks
 from rekal.store.layout import CHECKED_REFLEXES, Layout, backfill_asked_for, finish_backfill
 from rekal.store.locks import find_holder, hold_lock
@@ -137,6 +138,7 @@ def _reflex_state(app: App) -> bytes:
     """All that decides whether old commits or deleted branches suggest anything new: the ledger, and branches' names.
 
     Looked at without git and without opening the ledger. Taken before the reflexes run, so a change meanwhile shows.
+    Only its hash is kept: names of branches may hold words that are forgotten later.
     """
     git = app.repo.common_dir
     files = (app.layout.data, git / "packed-refs", git / "reftable")
@@ -145,7 +147,7 @@ def _reflex_state(app: App) -> bytes:
     for place, folders, names in os.walk(heads):
         folders.sort()
         parts.append((os.path.relpath(place, heads), sorted(names)))
-    return repr(parts).encode("utf-8", "surrogateescape")
+    return content_hash(repr(parts)).encode()
 
 
 def _repair_hooks(app: App) -> None:

@@ -172,8 +172,10 @@ class Scrubber:
             pieces.append(text[done:start])
             if kind == "email" and self.rules.email == "pseudonym":
                 kind = f"email-{people.name_pseudonym(self.rules.salt, text[start:end])}"
-            quote = _missing_quote(text, start) if kind == "json-field" else ""
-            pieces.append(f"{quote}[redacted:{kind}]{quote}")
+            # Other kinds of findings hold what no bare number of JSON can hold.
+            quote = _missing_quote(text, start) if kind in ("json-field", "card") else ""
+            in_list = kind == "card" and not quote and _is_list_item(text, start, end)
+            pieces.append("0" if in_list else f"{quote}[redacted:{kind}]{quote}")
             done = end
         return "".join((*pieces, text[done:]))
 
@@ -189,6 +191,12 @@ def _missing_quote(text: str, start: int) -> str:
     """The quotes that keep JSON valid when the value at ``start`` is a bare number: those of its name."""
     name = _BARE_VALUE.search(text[max(0, start - 12) : start]) if text[start].isdigit() else None
     return name["quote"] if name else ""
+
+
+def _is_list_item(text: str, start: int, end: int) -> bool:
+    """True if a number may be an item of a JSON list: only another number then keeps it valid, however deep it is."""
+    before, after = text[max(0, start - 12) : start].rstrip(), text[end : end + 12].lstrip()
+    return text[start:end].isdigit() and before[-1:] in ("[", ",") and after[:1] in ("]", ",")
 
 
 def _valid(text: str) -> str:

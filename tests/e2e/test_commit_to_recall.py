@@ -140,6 +140,7 @@ def test_an_interruption_is_said_to_be_one(live: Live, home: Path) -> None:
         until(lambda: _waits_for(command.pid, live.layout.lock), lambda: "never came to the lock")
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=60)
-    assert (command.returncode, said.splitlines()[-1]) == (130, "rekal: interrupted")
+    kept = "what was stored before is kept, and running the command again goes on from there"
+    assert (command.returncode, said.splitlines()[-1]) == (130, f"rekal: interrupted; {kept}")
     live("checkpoint")
     assert live.rows("SELECT native_id FROM sessions") == [[native]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from rekal.scrub import Rules, Scrubber
@@ -60,3 +62,14 @@ def test_names_in_a_listing_of_processes_go_and_questions_of_code_stay() -> None
     assert "quentin" not in scrubbed
     assert scrubbed.count("user-") == 2
     assert Scrubber(Rules(salt="s")).text("quentin = 1 ? 2 : 3") == "quentin = 1 ? 2 : 3"
+
+
+def test_a_card_that_is_a_bare_number_of_json_leaves_json_behind() -> None:
+    number = 4_645_154_236_678_007
+    for value in ({"v": number}, {"v": [1, number, 2]}, {"v": [number]}):
+        scrubbed = Scrubber(Rules(salt="s")).text(json.dumps(value))
+        assert str(number) not in scrubbed
+        assert json.loads(scrubbed).keys() == {"v"}
+        nested = Scrubber(Rules(salt="s")).text(json.dumps({"nested": json.dumps(value)}))
+        assert str(number) not in nested
+        assert json.loads(json.loads(nested)["nested"]).keys() == {"v"}

@@ -88,7 +88,7 @@ class Member:
         received = self.clone.receive()
         assert [note for note in received.notes if "left out" in note or BAD in note] == []
 
-    def forget_locally(self, draw: random.Random) -> None:
+    def forget(self, draw: random.Random) -> None:
         """One of its own sessions or turns, by id or by text."""
         here = {row[0] for row in self.clone.rows("SELECT id FROM sessions WHERE origin = 'local'")}
         known = [session for session, _ in self.transcripts if session.id in here]
