@@ -8,7 +8,7 @@ import pytest
 
 from tests.capture.test_link import commit, links, work
 from tests.support.app import Rekal
-from tests.support.talks import STORES, Round, Talk, moment
+from tests.support.conversations import STORES, Conversation, Round, moment
 
 
 @pytest.fixture(autouse=True)
@@ -28,9 +28,9 @@ def test_from_the_agents_store_to_recall(rekal: Rekal, home: Path, store: str) -
         Round("Why keep the retry queue in postgres?", rekal.root / "queue.py", "retries live here\n", "It survives."),
         Round("Colour the warnings of the log", rekal.root / "log.py", "yellow for warnings\n", "Yellow, then."),
     ]
-    talk = Talk(home, rekal.root, f"talk in {store}", rounds)
+    talk = Conversation(home, rekal.root, f"talk in {store}", rounds)
     for place, one in enumerate(rounds):
-        STORES[store](Talk(home, talk.cwd, talk.name, rounds[: place + 1]))
+        STORES[store](Conversation(home, talk.cwd, talk.name, rounds[: place + 1]))
         work(rekal.root, one.path.name, one.text)
         commit(rekal.root, moment(place, 120), one.path.stem)
         assert rekal("_worker").code == 0

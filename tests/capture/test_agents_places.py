@@ -11,7 +11,7 @@ from rekal.capture import read_sources
 from rekal.git import find_repo
 from rekal.model import Session
 from tests.conftest import git
-from tests.support.talks import STORES, Round, Talk
+from tests.support.conversations import STORES, Conversation, Round
 
 REPOSITORIES = ("app", "app2", "a.b", "a-b", "app/vendor/inner")
 BEGUN_IN = {
@@ -54,7 +54,7 @@ def _write(home: Path, projects: Path, store: str) -> None:
         cwd = projects / place
         files = [projects / "app/above.py", projects / "a.b/above.py"] if place == "." else [cwd / "queue.py"]
         rounds = [Round(name, path, f"line of {name}\n", f"Answer {n} to {name}.") for n, path in enumerate(files)]
-        STORES[store](Talk(home, cwd.resolve(), f"talk {number}", rounds))
+        STORES[store](Conversation(home, cwd.resolve(), f"talk {number}", rounds))
 
 
 def _captured(home: Path, root: Path) -> dict[str, list[str]]:

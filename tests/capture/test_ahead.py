@@ -13,11 +13,11 @@ import duckdb
 import pytest
 
 from tests.support.app import Rekal
-from tests.support.dump import canonical
-from tests.support.past import Past
+from tests.support.earlier_work import EarlierWork
+from tests.support.store_contents import canonical
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "tests" / "support" / "ahead.py"
+PROGRAM = ROOT / "tests" / "support" / "kill_at_file.py"
 LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are forked on Linux only")
 
 # Processes are forked from one with one thread, which a process that runs tests need not be.
@@ -105,7 +105,7 @@ def in_place(path: Path) -> list[Any]:
 
 
 @LINUX
-def test_the_store_is_the_same_however_many_read(rekal: Rekal, past: Past) -> None:
+def test_the_store_is_the_same_however_many_read(rekal: Rekal, past: EarlierWork) -> None:
     assert rekal("checkpoint", "--all").code == 0
     expected, places = canonical(rekal.layout.data), [row[:3] for row in in_place(rekal.layout.data)]
     past.restore()
@@ -116,7 +116,7 @@ def test_the_store_is_the_same_however_many_read(rekal: Rekal, past: Past) -> No
 
 
 @LINUX
-def test_a_reader_that_is_killed_costs_nothing(rekal: Rekal, past: Past) -> None:
+def test_a_reader_that_is_killed_costs_nothing(rekal: Rekal, past: EarlierWork) -> None:
     assert rekal("checkpoint", "--all").code == 0
     expected = canonical(rekal.layout.data)
     past.restore()
@@ -127,7 +127,7 @@ def test_a_reader_that_is_killed_costs_nothing(rekal: Rekal, past: Past) -> None
 
 @LINUX
 @pytest.mark.parametrize("place", [0, 4])
-def test_readers_end_with_the_writer_and_the_next_goes_on(rekal: Rekal, past: Past, place: int) -> None:
+def test_readers_end_with_the_writer_and_the_next_goes_on(rekal: Rekal, past: EarlierWork, place: int) -> None:
     assert rekal("checkpoint", "--all").code == 0
     expected = canonical(rekal.layout.data)
     past.restore()
@@ -137,7 +137,7 @@ def test_readers_end_with_the_writer_and_the_next_goes_on(rekal: Rekal, past: Pa
     assert canonical(rekal.layout.data) == expected
 
 
-def test_the_capture_of_a_commit_starts_no_process(rekal: Rekal, past: Past) -> None:
+def test_the_capture_of_a_commit_starts_no_process(rekal: Rekal, past: EarlierWork) -> None:
     command = [sys.executable, str(PROGRAM), "nobody", "0", "checkpoint"]
     done = subprocess.run(command, cwd=rekal.root, capture_output=True, text=True, timeout=100, check=True)
     assert done.stderr == "0 0\n"

@@ -11,11 +11,11 @@ from pathlib import Path
 from rekal.store.layout import ask_for_backfill, backfill_asked_for
 from tests.capture.test_link import links
 from tests.support.app import Rekal
-from tests.support.dump import canonical
-from tests.support.past import Past
-from tests.support.talks import START, STORES
+from tests.support.conversations import START, STORES
+from tests.support.earlier_work import EarlierWork
+from tests.support.store_contents import canonical
 
-DIE = Path(__file__).resolve().parents[1] / "support" / "die.py"
+DIE = Path(__file__).resolve().parents[1] / "support" / "kill_at_step.py"
 
 
 def _launch(rekal: Rekal, step: int, *verb: str) -> subprocess.CompletedProcess[str]:
@@ -24,7 +24,7 @@ def _launch(rekal: Rekal, step: int, *verb: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=rekal.root, capture_output=True, text=True, timeout=100, check=False)
 
 
-def test_a_killed_back_fill_goes_on(rekal: Rekal, past: Past) -> None:
+def test_a_killed_back_fill_goes_on(rekal: Rekal, past: EarlierWork) -> None:
     whole = _launch(rekal, 0, "checkpoint", "--all")
     assert whole.returncode == 0, whole.stderr
     steps, expected = int(whole.stderr.split()[-1]), canonical(rekal.layout.data)
@@ -39,7 +39,7 @@ def test_a_killed_back_fill_goes_on(rekal: Rekal, past: Past) -> None:
         assert canonical(rekal.layout.data) == expected, step
 
 
-def test_the_back_fill_that_init_asked_for_is_finished_by_the_next_worker(rekal: Rekal, past: Past) -> None:
+def test_the_back_fill_that_init_asked_for_is_finished_by_the_next_worker(rekal: Rekal, past: EarlierWork) -> None:
     ask_for_backfill(rekal.layout.run, START)
     killed = _launch(rekal, 12, "_worker")
     assert killed.returncode == -signal.SIGKILL

@@ -16,7 +16,7 @@ from rekal.capture.read_sources import Job
 from rekal.git import find_repo
 from tests.support.app import Rekal
 from tests.support.claude import folder_of
-from tests.support.dump import canonical
+from tests.support.store_contents import canonical
 
 _CWD = re.compile(r'"cwd"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _SHORT = 6

@@ -10,7 +10,7 @@ import pytest
 from tests.agents.pieces import write_lines
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
-from tests.support.talks import STORES, Round, Talk
+from tests.support.conversations import STORES, Conversation, Round
 
 UNKNOWN: dict[str, tuple[dict[str, object], str]] = {
     "claude": ({"type": "hologram", "sessionId": "x"}, "hologram"),
@@ -32,7 +32,7 @@ def test_unknown_records_are_counted_as_drift(
     monkeypatch.delenv("XDG_DATA_HOME")
     record, word = UNKNOWN[store]
     rounds = [Round("What is new?", rekal.root / "a.py", "a line here\n", "Everything.")]
-    STORES[store](Talk(home, rekal.root, "drifting", rounds))
+    STORES[store](Conversation(home, rekal.root, "drifting", rounds))
     (path,) = (path for path in home.rglob("*.jsonl") if "What is new" in path.read_text("utf-8"))
     with path.open("a", encoding="utf-8") as file:
         for number in range(2):

@@ -18,10 +18,10 @@ from rekal.store import spool
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
-from tests.support.dump import Dump, canonical, indexed
+from tests.support.store_contents import Dump, canonical, indexed
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-DIE = Path(__file__).parents[1] / "support" / "die.py"
+DIE = Path(__file__).parents[1] / "support" / "kill_at_step.py"
 
 
 class Scene(msgspec.Struct, frozen=True):

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.app import Rekal
-from tests.support.busy import ALARMS, crowd, growing
 from tests.support.claude import ClaudeSession
-from tests.support.live import answer_readily
+from tests.support.installed_rekal import answer_readily
+from tests.support.many_processes import ALARMS, crowd, growing
 
 QUESTION = "durable queue broker"
 

@@ -15,7 +15,7 @@ from rekal.git import find_repo
 from tests.agents.opencode_store_maker import Store, said
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession, folder_of
-from tests.support.talks import STORES, Round, Talk
+from tests.support.conversations import STORES, Conversation, Round
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _default_places(monkeypatch: pytest.MonkeyPatch) -> None:
 def misfiled(home: Path, root: Path, store: str) -> Path:
     """A conversation of one agent's in a place where another's are looked for."""
     STORES[store](
-        Talk(home, root, f"misfiled {store}", [Round("Where am I?", root / "a.py", "a line here\n", "Here.")])
+        Conversation(home, root, f"misfiled {store}", [Round("Where am I?", root / "a.py", "a line here\n", "Here.")])
     )
     (file,) = (path for path in home.rglob("*.json*") if "misfiled" in path.read_text("utf-8"))
     if store == "claude":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.live import REKAL, Live, answer_readily
+from tests.support.installed_rekal import REKAL, Live, answer_readily
 
 
 @pytest.fixture(autouse=True)

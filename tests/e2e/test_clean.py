@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.live import Live, listing, worked
+from tests.support.installed_rekal import Live, listing, worked
 
 
 def test_init_then_clean_is_byte_identical(repo: Path, home: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rekal.store.locks import hold_lock
-from tests.support.live import ASKED, REKAL, Live, until, worked
+from tests.support.installed_rekal import ASKED, REKAL, Live, until, worked
 
 
 def test_a_commit_is_captured_and_recalled(live: Live, home: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.conftest import git
-from tests.support.live import ASKED, Live, worked
+from tests.support.installed_rekal import ASKED, Live, worked
 
 
 def test_a_linked_worktree_is_captured_into_the_main_ones_store_and_outlived_by_it(live: Live, home: Path) -> None:

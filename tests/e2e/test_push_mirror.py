@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import git
-from tests.support.live import Live
+from tests.support.installed_rekal import Live
 
 REFS = ("refs/rekal/me/0123456789", "refs/rekal-remote/origin/mara/0123456789", "refs/heads/rekal/me/0123456789")
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.conftest import git
 from tests.support.app import Ran, Rekal
-from tests.support.githost import Host, black_hole, hosting
-from tests.support.live import Live, worked
+from tests.support.git_hosts import Host, black_hole, hosting
+from tests.support.installed_rekal import Live, worked
 from tests.transport.test_push import on, session
 
 NO_ANSWER = re.compile(

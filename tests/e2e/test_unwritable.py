@@ -18,8 +18,8 @@ import pytest
 from tests.conftest import git
 from tests.support.app import Ran
 from tests.support.claude import ClaudeSession
-from tests.support.dump import canonical
-from tests.support.live import ASKED, Live, worked
+from tests.support.installed_rekal import ASKED, Live, worked
+from tests.support.store_contents import canonical
 
 _PR_CAPBSET_DROP, _OVERRIDES = 24, (1, 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 

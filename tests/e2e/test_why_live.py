@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.support.live import REKAL, Live, worked
+from tests.support.installed_rekal import REKAL, Live, worked
 
 ASKED = "Why should the retry queue live in postgres, one?"
 

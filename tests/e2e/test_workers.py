@@ -9,7 +9,7 @@ import pytest
 
 from rekal.store import spool
 from rekal.store.locks import find_holder, hold_lock
-from tests.support.live import Live, until
+from tests.support.installed_rekal import Live, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").is_file(), reason="processes are counted in /proc")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.app import Rekal
-from tests.support.live import REKAL
+from tests.support.installed_rekal import REKAL
 
-DIE = Path(__file__).parents[1] / "support" / "die.py"
+DIE = Path(__file__).parents[1] / "support" / "kill_at_step.py"
 
 # Writes N memories through the function that every face calls; prints the id of each once it has been written.
 WRITER = """

@@ -15,7 +15,7 @@ from tests.conftest import git
 from tests.support.app import Rekal
 from tests.transport.test_forget import SECRET, handle, push, saved, where
 
-DIE = Path(__file__).parents[1] / "support" / "die.py"
+DIE = Path(__file__).parents[1] / "support" / "kill_at_step.py"
 
 
 def _launch(rekal: Rekal, step: int) -> subprocess.CompletedProcess[str]:

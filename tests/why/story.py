@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from tests.conftest import git
-from tests.support import talks
+from tests.support import conversations
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
 
@@ -44,7 +44,7 @@ class Teller:
         self.store = STORES[number % len(STORES)]
         self.at = at
         self._root = root
-        self._talk = talks.Talk(home, root, self.name, [])
+        self._talk = conversations.Conversation(home, root, self.name, [])
         self._claude = ClaudeSession(home, root, self.name, start=at) if self.store == "claude" else None
 
     @property
@@ -67,11 +67,11 @@ class Teller:
             return asked
         # Gemini CLI and OpenCode write files whole, Codex sends a patch with what it adds.
         text = added if self.store == "codex" else after
-        one = talks.Round(asked, path, text, f"Part {place}: I add it since it was missing.")
+        one = conversations.Round(asked, path, text, f"Part {place}: I add it since it was missing.")
         self._talk = msgspec.structs.replace(self._talk, rounds=[*self._talk.rounds, one])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(talks, "START", self.at)
-            talks.STORES[self.store](self._talk)
+            patch.setattr(conversations, "START", self.at)
+            conversations.STORES[self.store](self._talk)
         return asked
 
 

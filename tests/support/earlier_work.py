@@ -10,7 +10,7 @@ from tests.support.app import Rekal
 
 
 @dataclass(frozen=True)
-class Past:
+class EarlierWork:
     """A repository with such work and a copy of its store from before the work was imported."""
 
     rekal: Rekal

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tests.support.claude import ClaudeSession
-from tests.support.live import until
+from tests.support.installed_rekal import until
 
 # A process that runs the command line COUNT times, or until the file STOP is there: starting Python costs more than
 # recalling, and it is the databases that shall be busy.

@@ -1,4 +1,4 @@
-"""Run a verb of ``rekal`` whose back-fill reads in four processes; a program of its own: ``ahead.py WHO N VERB…``.
+"""Run a verb of ``rekal`` whose back-fill reads in four processes, as ``kill_at_file.py WHO N VERB…``.
 
 The child that comes to the N-th of the files kills ``itself``, its ``parent`` or ``nobody``. The last line of stderr
 is how many processes were started and how many of them killed.

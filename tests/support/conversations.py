@@ -33,7 +33,7 @@ class Round(msgspec.Struct, frozen=True):
     answered: str
 
 
-class Talk(msgspec.Struct, frozen=True):
+class Conversation(msgspec.Struct, frozen=True):
     """A conversation in ``cwd``; ``name`` makes its ids."""
 
     home: Path
@@ -60,7 +60,7 @@ def _ms(place: int, second: int = 0) -> int:
     return int(moment(place, second).timestamp() * 1000)
 
 
-def claude(talk: Talk) -> None:
+def claude(talk: Conversation) -> None:
     session = ClaudeSession(talk.home, talk.cwd, talk.name, start=START, step=timedelta(seconds=1))
     session.path.write_bytes(b"")
     for place, one in enumerate(talk.rounds):
@@ -68,7 +68,7 @@ def claude(talk: Talk) -> None:
         session.human(one.asked).writes(one.path, one.text, text=one.answered)
 
 
-def codex(talk: Talk) -> None:
+def codex(talk: Conversation) -> None:
     records = [codex_log.meta(talk.id, str(talk.cwd))]
     records[0]["payload"]["timestamp"] = records[0]["timestamp"] = _iso(0)
     for place, one in enumerate(talk.rounds):
@@ -86,7 +86,7 @@ def codex(talk: Talk) -> None:
     )
 
 
-def copilot_cli(talk: Talk) -> None:
+def copilot_cli(talk: Conversation) -> None:
     records = [{**copilot_log.start(str(talk.cwd)), "id": "ev-start", "timestamp": _iso(0)}]
     records[0]["data"] |= {"sessionId": talk.id, "startTime": _iso(0)}
     for place, one in enumerate(talk.rounds):
@@ -102,7 +102,7 @@ def copilot_cli(talk: Talk) -> None:
     write_lines(talk.home / ".copilot/session-state" / talk.id / "events.jsonl", records)
 
 
-def copilot_vscode(talk: Talk) -> None:
+def copilot_vscode(talk: Conversation) -> None:
     requests = []
     for place, one in enumerate(talk.rounds):
         arguments = json.dumps({"filePath": str(one.path), "content": one.text})
@@ -115,7 +115,7 @@ def copilot_vscode(talk: Talk) -> None:
     kiro.put(storage / "chatSessions" / f"{talk.id}.json", json.dumps(state, indent=1))
 
 
-def cursor_ide(talk: Talk) -> None:
+def cursor_ide(talk: Conversation) -> None:
     bubbles = []
     for place, one in enumerate(talk.rounds):
         given = {"file_path": str(one.path), "contents": one.text}
@@ -133,7 +133,7 @@ def _query(place: int, one: Round) -> str:
     return f"<timestamp>{stamp}</timestamp>\n<user_query>\n{one.asked}\n</user_query>"
 
 
-def cursor_cli(talk: Talk) -> None:
+def cursor_cli(talk: Conversation) -> None:
     info = f"<user_info>\nWorkspace Path: {talk.cwd}\n</user_info>"
     messages: list[Json] = [{"role": "user", "content": info}]
     for place, one in enumerate(talk.rounds):
@@ -148,7 +148,7 @@ def cursor_cli(talk: Talk) -> None:
     cursor_maker.chat(talk.home, str(talk.cwd), talk.id, messages)
 
 
-def cursor_transcript(talk: Talk) -> None:
+def cursor_transcript(talk: Conversation) -> None:
     records = []
     for place, one in enumerate(talk.rounds):
         asked = _query(place, one)
@@ -159,7 +159,7 @@ def cursor_transcript(talk: Talk) -> None:
     cursor_maker.transcript_file(talk.home, project, f"{talk.id}/{talk.id}.jsonl", *records)
 
 
-def _gemini(talk: Talk) -> list[Json]:
+def _gemini(talk: Conversation) -> list[Json]:
     records = []
     for place, one in enumerate(talk.rounds):
         call = gemini_maker.call(
@@ -171,24 +171,24 @@ def _gemini(talk: Talk) -> list[Json]:
     return records
 
 
-def _gemini_meta(talk: Talk) -> tuple[Path, Json]:
+def _gemini_meta(talk: Conversation) -> tuple[Path, Json]:
     project = hashlib.sha256(str(talk.cwd).encode()).hexdigest()
     folder = talk.home / ".gemini/tmp" / project / "chats"
     return folder, {"sessionId": talk.id, "projectHash": project, "startTime": _iso(0), "kind": "main"}
 
 
-def gemini_document(talk: Talk) -> None:
+def gemini_document(talk: Conversation) -> None:
     folder, meta = _gemini_meta(talk)
     document = {**meta, "lastUpdated": _iso(len(talk.rounds)), "messages": _gemini(talk)}
     gemini_maker.write(folder / f"session-{talk.id[:8]}.json", document)
 
 
-def gemini_log(talk: Talk) -> None:
+def gemini_log(talk: Conversation) -> None:
     folder, meta = _gemini_meta(talk)
     write_lines(folder / f"session-{talk.id[:8]}.jsonl", [meta, *_gemini(talk)])
 
 
-def kiro_database(talk: Talk) -> None:
+def kiro_database(talk: Conversation) -> None:
     history: list[Json] = []
     for place, one in enumerate(talk.rounds):
         key, write = f"t{place}", {"command": "create", "path": str(one.path), "file_text": one.text}
@@ -202,7 +202,7 @@ def kiro_database(talk: Talk) -> None:
     kiro.converse(talk.home, talk.id, history, str(talk.cwd), _ms(len(talk.rounds)))
 
 
-def kiro_flat(talk: Talk) -> None:
+def kiro_flat(talk: Conversation) -> None:
     records: list[Json] = []
     for place, one in enumerate(talk.rounds):
         write = kiro.flat_use(f"t{place}", "fs_write", command="create", path=str(one.path), file_text=one.text)
@@ -216,7 +216,7 @@ def kiro_flat(talk: Talk) -> None:
     kiro.flat_session(talk.home, talk.id, *records, cwd=str(talk.cwd), created_at=_iso(0))
 
 
-def kiro_shared(talk: Talk) -> None:
+def kiro_shared(talk: Conversation) -> None:
     records: list[Json] = []
     for place, one in enumerate(talk.rounds):
         args = {"path": str(one.path), "text": one.text}
@@ -230,7 +230,7 @@ def kiro_shared(talk: Talk) -> None:
     kiro.shared_session(talk.home, f"sess_{talk.id}", *records, cwd=str(talk.cwd), createdAt=_iso(0))
 
 
-def kiro_ide(talk: Talk) -> None:
+def kiro_ide(talk: Conversation) -> None:
     history: list[Json] = []
     for place, one in enumerate(talk.rounds):
         name = f"{talk.name}-{place}"
@@ -247,7 +247,7 @@ def kiro_ide(talk: Talk) -> None:
     kiro.ide_session(talk.home, talk.id, *history, cwd=str(talk.cwd))
 
 
-def opencode_database(talk: Talk) -> None:
+def opencode_database(talk: Conversation) -> None:
     store = shop.Store(talk.home / ".local/share/opencode/opencode.db")
     for table in ("session", "message", "part"):
         store.run(f"DELETE FROM {table} WHERE {'id' if table == 'session' else 'session_id'} = ?", f"ses_{talk.id}")
@@ -261,7 +261,7 @@ def opencode_database(talk: Talk) -> None:
         store.message(f"ses_{talk.id}", f"{key}-b", "assistant", said(one.answered), write, path={"cwd": str(talk.cwd)})
 
 
-def opencode_tree(talk: Talk) -> None:
+def opencode_tree(talk: Conversation) -> None:
     storage, sid = talk.home / ".local/share/opencode/storage", f"ses_{talk.id}"
     for place, one in enumerate(talk.rounds):
         user, agent = f"{talk.name}-{place}-a", f"{talk.name}-{place}-b"
@@ -281,7 +281,7 @@ def opencode_tree(talk: Talk) -> None:
     kiro.put(storage / "session" / "p1" / f"{sid}.json", {**info, "time": times})
 
 
-STORES: Mapping[str, Callable[[Talk], None]] = {
+STORES: Mapping[str, Callable[[Conversation], None]] = {
     "claude": claude,
     "codex": codex,
     "copilot cli": copilot_cli,

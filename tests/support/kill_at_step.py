@@ -1,4 +1,4 @@
-"""Run a verb of ``rekal`` that kills itself at its n-th step; a program of its own: ``die.py N VERB…``.
+"""Run a verb of ``rekal`` that kills itself at its n-th step, as ``kill_at_step.py N VERB…``.
 
 A step is a rename, a removal, an opening of a database or a statement given to one: whatever changes what the next
 process finds. The kill is a real SIGKILL, just before the step. With N = 0 nothing is killed and the number of steps
