@@ -16,6 +16,7 @@ import msgspec
 from rekal import errors
 from rekal.app.capture_now import CaptureResult
 from rekal.app.choose_settings import ModelList, SettingsList
+from rekal.app.doctor.diagnosis import Diagnosis
 from rekal.app.forget_everywhere import ForgetAnswer
 from rekal.app.hosts.brief import Brief
 from rekal.app.import_memory import ImportedMemory
@@ -70,6 +71,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "graph": Graph,
     "query": Table,
     "status": StoreStatus,
+    "doctor": Diagnosis,
     "checkpoint": CaptureResult,
     "index": Indexed,
     "embed": EmbedResult,

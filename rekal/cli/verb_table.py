@@ -8,6 +8,7 @@ from __future__ import annotations
 VERBS: dict[str, tuple[str, str]] = {
     "init": ("init", "Set rekal up in this repository: store, hooks, one line for the agents."),
     "status": ("status", "How the store is: what it holds, what was skipped, what waits, what is wrong."),
+    "doctor": ("doctor", "Do each thing once, and name what is wrong with what mends it."),
     "config": (
         "config",
         "Every setting with its value and what it does; with KEY just that one, with VALUE it is set.",
@@ -93,6 +94,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Start": (
         "init",
         "status",
+        "doctor",
         "config",
         "model",
         "inject",

@@ -114,3 +114,14 @@ def uninstall_lines(tree: Path, journal: Journal) -> list[str]:
         journal.forget(path)
         cleaned.append(name)
     return cleaned
+
+
+def find_missing_lines(repo: Repo, agents: Iterable[str]) -> list[tuple[Path, list[str]]]:
+    """Find the work trees that lack the line for some of ``agents``; each with the files that should hold it."""
+    wanted = sorted({file_for(agent) for agent in agents})
+    found = []
+    for tree in repo.worktrees():
+        lacking = [name for name in wanted if MARKER.encode() not in files.read_or_empty(tree / name)]
+        if lacking:
+            found.append((tree, lacking))
+    return found
