@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rekal.app.doctor import diagnose, place_checks
-from rekal.app.doctor.diagnosis import Finding
+from rekal.app.doctor.diagnosis import Check, Finding
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
@@ -186,7 +186,7 @@ def test_a_check_that_fails_keeps_no_other_from_being_done(quick: Rekal, monkeyp
     def fail(app: object) -> list[Finding]:
         raise PermissionError("no entry")
 
-    first = diagnose.Check("trying", fail)
+    first = Check("trying", fail)
     monkeypatch.setattr(diagnose, "CHECKS", (first, *QUICK))
     found = findings(quick)
     assert found["trying"]["message"] == "no entry"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.live import Live
+from tests.support.installed_rekal import Live
 
 
 def test_the_whole_way_is_gone_once(live: Live) -> None:
