@@ -15,8 +15,10 @@ import msgspec
 from rekal import config
 from rekal.errors import NotInitialised, UsageError
 from rekal.git import Repo, find_repo
-from rekal.store.guard import refuse_foreign_files
+from rekal.index.schema import describe_tables
 from rekal.store.layout import Layout
+from rekal.store.ownership.catalogue import refuse_foreign_index, refuse_foreign_ledger
+from rekal.store.ownership.guard import refuse_foreign_files
 from rekal.store.relocate import has_old_places, move_old_places
 from rekal.store.second_name import restore_first_name
 from rekal.store.slow_patterns import add_slow_pattern, read_slow_patterns
@@ -162,6 +164,8 @@ def check_places(app: App) -> None:
     refuse_foreign_files(layout, app.repo)
     if has_old_places(layout, app.repo.common_dir):
         move_old_places(layout)
+    refuse_foreign_ledger(layout)
+    refuse_foreign_index(layout.index, layout.run, describe_tables())
 
 
 def personal_directory(env: Mapping[str, str]) -> Path:

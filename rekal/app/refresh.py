@@ -11,6 +11,7 @@ from rekal.index.knowledge import knowledge_part, refresh_knowledge
 from rekal.index.vectors import prune_vectors
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
+from rekal.store.ownership.catalogue import note_own_file
 
 
 def refresh_index(app: App, warn: Callable[[str], None], *, full: bool = False, wait: float = 60.0) -> Indexed:
@@ -23,6 +24,7 @@ def refresh_index(app: App, warn: Callable[[str], None], *, full: bool = False, 
         knowledge = knowledge_part(app.repo, app.scrubber.text, warn)
         done = update_index(ledger, app.layout.index, full=full, parts=[knowledge])
         _follow_head(app, ledger, warn)
+        note_own_file(app.layout.index, app.layout.run)
     if done.full:
         # A full build is what follows when something was forgotten.
         prune_vectors(app.layout.index, app.layout.vectors)

@@ -22,10 +22,10 @@ from rekal.errors import ConfigError, Refused, StoreUnwritable
 from rekal.git.run import absolute_entries
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
 from rekal.install.hooks import plan_hooks
-from rekal.store.guard import refuse_foreign_files
 from rekal.store.layout import ask_for_backfill
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
+from rekal.store.ownership.guard import refuse_foreign_files
 from rekal.store.second_name import keep_second_name, restore_first_name
 
 _BACKFILL = "90d"

@@ -10,7 +10,7 @@ from rekal.errors import StoreDamaged
 from rekal.git import Repo
 from rekal.index import schema
 from rekal.index.analysis import analysis_id
-from rekal.store.database import Connection, duckdb, quote_path, translated_errors
+from rekal.store.database import Connection, duckdb, open_beside, quote_path, translated_errors
 from rekal.store.ledger import Ledger
 
 KNOWLEDGE = "knowledge"
@@ -41,7 +41,7 @@ def read_position(index_path: Path) -> int | None:
     """The ledger position that index.db covers; None when there is no usable index."""
     if not index_path.exists():
         return None
-    con = duckdb.connect()
+    con = open_beside(index_path)
     try:
         return int(read_index_state(con, index_path)["position"])
     except StoreDamaged:

@@ -22,9 +22,12 @@ number.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from rekal.store.database import Connection
+from rekal.store.ownership.catalogue import OurTables
+
+if TYPE_CHECKING:  # the driver takes 20 ms to load, and who only asks for the version needs none
+    from rekal.store.database import Connection
 
 SCHEMA_VERSION = 5
 
@@ -79,6 +82,11 @@ def create_tables(con: Connection) -> None:
     """Make the tables of an empty index."""
     for statement in _TABLES:
         con.execute(statement)
+
+
+def describe_tables() -> OurTables:
+    """Return the tables of an index as :func:`rekal.store.ownership.catalogue.refuse_foreign_index` wants them."""
+    return OurTables(SCHEMA_VERSION, "state", lambda con, _: create_tables(con), only_latest=True)
 
 
 def read_state(con: Connection) -> dict[str, str]:

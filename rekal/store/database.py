@@ -102,6 +102,11 @@ def open_database(
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
+def open_beside(path: Path) -> Connection:
+    """Open an empty database in memory, which may attach the files of ``path``'s directory and reaches no other."""
+    return _confined(duckdb.connect(config=_CONFIG), path, alone=False)
+
+
 def quote_path(path: Path) -> str:
     """Path as an SQL literal: ATTACH takes no parameter."""
     return "'" + str(path).replace("'", "''") + "'"

@@ -13,7 +13,7 @@ import msgspec
 
 from rekal.errors import StoreUnwritable
 from rekal.ids import content_hash
-from rekal.store.database import Connection, duckdb, quote_path, translated_errors
+from rekal.store.database import Connection, open_beside, quote_path, translated_errors
 from rekal.store.second_name import renew_second_name
 from rekal.store.tombstones import is_hash, words_id
 
@@ -188,11 +188,8 @@ def rewrite(path: Path, run: Path) -> None:
     fresh = path.with_name(f"{path.name}{_REWRITING}{os.getpid()}")
     try:
         with translated_errors(path):
-            con = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+            con = open_beside(path)
             try:
-                # As every other connection: a view in the old file reaches nothing outside of its directory.
-                con.execute(f"SET allowed_directories = [{quote_path(path.absolute().parent / '_')[:-2]}']")
-                con.execute("SET enable_external_access = false")
                 con.execute(f"ATTACH {quote_path(path)} AS old")
                 con.execute(f"ATTACH {quote_path(fresh)} AS fresh (BLOCK_SIZE {BLOCK_SIZE})")
                 con.execute("COPY FROM DATABASE old TO fresh")
