@@ -108,10 +108,13 @@ class App(msgspec.Struct, frozen=True, dict=True):
         """A capture's unchanging part."""
         from rekal.agents import registry
         from rekal.capture import read_sources
+        from rekal.capture.former_places import list_former_places, read_noted_places
 
-        chosen = self.config.capture
+        chosen, roots = self.config.capture, self.repo.worktrees()
+        former = list_former_places(self.layout.run, roots)
         return read_sources.Job(
-            where=read_sources.search_places(self.home, self.repo.worktrees(), self.env, config.platform_name()),
+            where=read_sources.search_places(self.home, roots, self.env, config.platform_name(), former),
+            elsewhere=read_noted_places(self.layout.run).sources,
             adapters=registry.load_adapters(chosen.agents),
             make_scrubber=lambda: self.scrubber,
             author=self.repo.author(),

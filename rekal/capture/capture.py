@@ -20,6 +20,7 @@ import msgspec
 from rekal.agents.base import Adapter, Source
 from rekal.capture import copied_commits, link, parallel, read_sources
 from rekal.capture.commit_facts import read_facts
+from rekal.capture.former_places import find_former_places, note_places
 from rekal.capture.link import CommitFacts, Linked
 from rekal.capture.rewrites import carry_over
 from rekal.capture.whole_files import History, only_new_lines
@@ -126,6 +127,9 @@ class _Work(msgspec.Struct, frozen=True):
         warnings: list[str] = []
         head = repo.head() if self.link_head else None
         known = _known(layout, head, job.author.email, warnings)
+        note_places(layout.run, job.where.roots)
+        if since is not None:
+            job = _with_former_places(layout, repo, job, since, known.sources, warnings)
         todo = read_sources.find_changed_sources(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
         if since is not None:
             todo = read_sources.changed_since(todo, since)
@@ -145,10 +149,35 @@ class _Work(msgspec.Struct, frozen=True):
         return captured
 
 
+def _with_former_places(
+    layout: Layout,
+    repo: Repo,
+    job: read_sources.Job,
+    since: datetime,
+    known: dict[str, source_state.SourceState],
+    warnings: list[str],
+) -> read_sources.Job:
+    """Find directories that were this repository's before they were noted; note them and look into them, too."""
+    belonging = frozenset(key for key, state in known.items() if state.belongs and state.session_id)
+    try:
+        found = find_former_places(job, repo, since, belonging)
+    except GitError as error:
+        warnings.append(f"conversations of removed directories were not looked for: {error.message}")
+        return job
+    warnings += found.warnings
+    note_places(layout.run, found.places, found.sources)
+    if found.places or found.sources:
+        # What was read there was taken for another repository's.
+        for key in [key for key, state in known.items() if not state.belongs]:
+            del known[key]
+    where = msgspec.structs.replace(job.where, roots=(*job.where.roots, *found.places))
+    return msgspec.structs.replace(job, where=where, elsewhere={**job.elsewhere, **found.sources})
+
+
 class _Known(msgspec.Struct, frozen=True):
     """The store's knowledge before a capture: sources by key, and how HEAD stands there."""
 
-    sources: Mapping[str, source_state.SourceState] = msgspec.field(default_factory=dict)
+    sources: dict[str, source_state.SourceState] = msgspec.field(default_factory=dict)
     head: Literal["new", "uncovered", "linked"] = "new"
 
 

@@ -6,6 +6,7 @@ scrubbed before the store is opened; the store is then open for the milliseconds
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -34,6 +35,7 @@ SNIFFED = 64 << 10
 class Job(msgspec.Struct, frozen=True, dict=True):
     """Everything a sweep needs that does not change while it runs.
 
+    ``elsewhere`` are transcripts of this repository in folders of other directories, by path their agent.
     ``make_scrubber`` is called when there is something to scrub: most sweeps find nothing changed, and compiling the
     scrubber's patterns would be a good part of what they cost.
     """
@@ -43,6 +45,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     make_scrubber: Callable[[], Scrubber]
     author: Author
     exclude: Exclude = msgspec.field(default_factory=Exclude)
+    elsewhere: Mapping[str, str] = {}
 
     @functools.cached_property
     def scrubber(self) -> Scrubber:
@@ -63,13 +66,15 @@ class SourceReading(msgspec.Struct, frozen=True):
 
 def find_changed_sources(job: Job, known: Mapping[str, tuple[int, int]]) -> list[tuple[Adapter, Source]]:
     """Sources whose revision is not the known one, oldest first: an original comes before its copies."""
-    found = [
-        (adapter, source)
-        for adapter in job.adapters
-        for source in adapter.discover(job.where)
-        if known.get(source.key) != (source.size, source.mtime_ns)
-    ]
-    return sorted(found, key=lambda pair: (pair[1].mtime_ns, pair[1].key))
+    found = {source.key: (adapter, source) for adapter in job.adapters for source in adapter.discover(job.where)}
+    for key, agent in job.elsewhere.items():
+        adapter = next((one for one in job.adapters if one.name == agent), None)
+        with contextlib.suppress(OSError):  # deleted, as transcripts are after a time
+            stat = Path(key).stat()
+            if adapter is not None and key not in found:
+                found[key] = adapter, Source(agent, key, Path(key), stat.st_size, stat.st_mtime_ns)
+    changed = [pair for key, pair in found.items() if known.get(key) != (pair[1].size, pair[1].mtime_ns)]
+    return sorted(changed, key=lambda pair: (pair[1].mtime_ns, pair[1].key))
 
 
 def changed_since(sources: Sequence[tuple[Adapter, Source]], when: datetime) -> list[tuple[Adapter, Source]]:
@@ -102,7 +107,7 @@ def read_source(job: Job, adapter: Adapter, source: Source, state: SourceState |
     """Read one source. A source that cannot be read is a warning and is not tried again until it changes."""
     try:
         _refuse_special(source.path)
-        agent, parsed = _parse(job, adapter, source, state)
+        agent, parsed = parse_source(job, adapter, source, state)
     except SourceError as error:
         said = job.scrubber.text(str(error))
         failed = SourceState(source.key, source.agent, source.size, source.mtime_ns, error=said)
@@ -115,8 +120,8 @@ def read_source(job: Job, adapter: Adapter, source: Source, state: SourceState |
     return SourceReading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
 
 
-def _parse(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> tuple[str, Parsed]:
-    """Return a source's transcripts and the agent whose adapter could tell. Raises what its own adapter raised."""
+def parse_source(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> tuple[str, Parsed]:
+    """Return a source's raw transcripts and the agent whose adapter could tell. Raises what its own adapter raised."""
     failure: SourceError | None = None
     for reader in _readers(job, adapter, source):
         resumable = state and state.belongs and state.prefix_hash and state.agent == reader.name
@@ -183,6 +188,9 @@ def _state(
     )
 
 
-def search_places(home: Path, roots: Sequence[Path], env: Mapping[str, str], platform: str) -> Where:
-    """Places to look in, from the facts that the command line has."""
-    return Where(home, tuple(root.resolve() for root in roots), env, platform)
+def search_places(
+    home: Path, roots: Sequence[Path], env: Mapping[str, str], platform: str, former: Sequence[Path] = ()
+) -> Where:
+    """Places to look in, from the facts that the command line has; ``former`` are roots that are gone."""
+    present = tuple(root.resolve() for root in roots)
+    return Where(home, (*present, *(place for place in former if place not in present)), env, platform)

@@ -87,7 +87,8 @@ def _existing(folder: Path, wanted: str) -> Iterator[str]:
 def may_concern(name: str, roots: tuple[Path, ...]) -> bool:
     """True if a project folder's name can stand for one of ``roots``, a directory inside one or one above."""
     wanted = fold_directory(name)
-    if wanted in map(fold_directory, parents_upwards(roots)):
+    # The top of the file system has an empty name, and everything is inside it.
+    if wanted in map(fold_directory, parents_upwards(roots)) or not all(map(fold_directory, map(str, roots))):
         return True
     inside = any(wanted.startswith(f"{fold_directory(str(root))}-") for root in roots)
     return inside and any(is_inside_roots(found, roots) for found in folder_candidates(name, ()))
