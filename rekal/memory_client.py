@@ -85,7 +85,7 @@ class Memory:
         if len(memory_id) < 8:
             raise UsageError(f"{memory_id} is too short for an id", "give eight characters or more")
         with self._at_work() as desk:
-            return review_memory(desk, memory_id, "retract", note)
+            return review_memory(desk, memory_id, "retract", note).memory
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[Desk]:

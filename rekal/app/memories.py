@@ -90,6 +90,13 @@ def remember(
     return Remembered(made, found, [*notes, *_trial_of(desk, made)], list(examples))
 
 
+class Reviewed(msgspec.Struct, frozen=True):
+    """A memory that was ruled on. ``notes`` say what the patterns of an accepted one hit so far."""
+
+    memory: Memory
+    notes: list[str] = []
+
+
 def _trial_of(desk: Desk, made: Memory) -> list[str]:
     """What an accepted memory's patterns hit so far, in a sentence; none without patterns."""
     if not made.matcher or made.state != "accepted":
@@ -164,7 +171,7 @@ def _clean(desk: Desk, text: str | None) -> str | None:
 
 def review_memory(
     desk: Desk, name: str, ruling: str, note: str | None = None, hits: Sequence[str] = (), misses: Sequence[str] = ()
-) -> Memory:
+) -> Reviewed:
     """``accept``, ``reject`` or ``retract`` a memory. Accepting and rejecting takes a person: Refused for an agent.
 
     Patterns are tried before they are accepted, on the proposals that their writer gave and on ``hits`` and ``misses``,
@@ -174,15 +181,16 @@ def review_memory(
         raise UsageError(f"{ruling} is no ruling", "accept, reject or retract")
     if ruling != "retract" and desk.actor.kind != "human":
         raise Refused(f"an agent cannot {ruling} a memory", "a person does, with `rekal review`")
+    notes = []
     if ruling == "accept" and (one := find_memory(desk, name)).matcher:
         from rekal.app.memory_review import try_patterns  # the grammar of clauses, which no other ruling needs
 
         known = one.matcher
         more = msgspec.structs.replace(known, hits=(*known.hits, *hits), misses=(*known.misses, *misses))
-        try_patterns(desk, msgspec.structs.replace(one, matcher=more))
+        notes.append(try_patterns(desk, msgspec.structs.replace(one, matcher=more)).sentence())
         if more != known:
             amend_memory(desk, one.id, Amend(matcher=more))
-    return _append_event(desk, name, ruling, ReviewNote(note=_clean(desk, note)))
+    return Reviewed(_append_event(desk, name, ruling, ReviewNote(note=_clean(desk, note))), notes)
 
 
 def merge_memory(desk: Desk, name: str, into: str) -> Memory:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -141,6 +140,8 @@ def _survive_any_locale() -> None:
 
 def _write_report() -> str:
     """Write the traceback where the user can paste it from. Frames only: values might hold what must not be stored."""
+    import traceback  # 2 ms, for what hardly ever happens
+
     error = sys.exception()
     text = "".join(traceback.format_tb(error.__traceback__)) if error else ""
     versions = f"rekal {__version__}, Python {sys.version.split()[0]}, {sys.platform}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ import click
 
 from rekal.app.memories import Remembered
 from rekal.app.moments import parse_age
-from rekal.cli.output import format_day, format_source, one_line, print_line, short_id
+from rekal.cli.output import format_day, format_source, one_line, short_id
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict
 from rekal.memory.state import Memory
@@ -52,31 +52,25 @@ def cited_row(memory: CitedMemory) -> str:
     return f'{head}  "{one_line(memory.text, 200)}"{because}'
 
 
-def print_memories(memories: Sequence[Memory]) -> None:
-    """A line each."""
-    for one in memories:
-        print_line(memory_row(one))
-
-
-def print_conflict(conflict: Conflict) -> None:
+def conflict_lines(conflict: Conflict) -> Iterator[str]:
     """Both sides, and why they are one."""
     note = f" ({one_line(conflict.note, 120)})" if conflict.note else ""
-    print_line(f"CONFLICT {conflict.why}{note}")
-    print_line(f"  {memory_row(conflict.first)}")
+    yield f"CONFLICT {conflict.why}{note}"
+    yield f"  {memory_row(conflict.first)}"
     if conflict.second.id != conflict.first.id:
-        print_line(f"  {memory_row(conflict.second)}")
+        yield f"  {memory_row(conflict.second)}"
 
 
-def print_remembered(answer: Remembered) -> None:
-    """What was written, what it goes against, how its patterns did."""
-    print_line(memory_row(answer.memory))
+def remembered_lines(answer: Remembered) -> Iterator[str]:
+    """Lines for a memory that was written: itself, what it goes against, how its patterns did."""
+    yield memory_row(answer.memory)
     for conflict in answer.conflicts:
-        print_line(f"  conflict, {conflict.why}: {memory_row(conflict.second)}")
+        yield f"  conflict, {conflict.why}: {memory_row(conflict.second)}"
     for one in answer.examples:
         wanted = "should hit" if one.violation else "should not hit"
-        print_line(f'  {"ok  " if one.right else "FAIL"} {wanted}: "{one_line(one.text, 100)}" ({one.reason})')
+        yield f'  {"ok  " if one.right else "FAIL"} {wanted}: "{one_line(one.text, 100)}" ({one.reason})'
     for note in answer.notes:
-        print_line(f"  {note}")
+        yield f"  {note}"
 
 
 def parse_moment(text: str | None, *, end: bool = False) -> datetime | None:

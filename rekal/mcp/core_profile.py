@@ -165,7 +165,7 @@ def _core_remember(call: AgentCall) -> ToolAnswer:
 def _core_forget(call: AgentCall) -> ToolAnswer:
     if len(call.text("memory")) < SHORTEST_ID:
         return fail(f"{call.text('memory')} is too short for an id; give {SHORTEST_ID} characters or more")
-    held = review_memory(call.desk, call.text("memory"), "retract", call.text("note") or None)
+    held = review_memory(call.desk, call.text("memory"), "retract", call.text("note") or None).memory
     return say(f"{held.state} {held.id[:10]}; it stays in the log")
 
 

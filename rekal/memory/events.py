@@ -19,7 +19,7 @@ from rekal.memory.matchers import Matcher
 from rekal.model import MemoryEvent
 
 MemoryType = Literal["decision", "dead_end", "fact", "preference", "procedure", "context", "episode", "note"]
-MEMORY_TYPES: tuple[str, ...] = get_args(MemoryType)
+MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 Who = Literal["human", "agent", "derived", "imported"]
 
 MOST_TEXT = 16 << 10  # bytes of one text, in UTF-8

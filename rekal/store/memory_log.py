@@ -58,26 +58,44 @@ def read_related(
     With ``types`` words count in memories of these types alone, and in those that were ever amended. It is what a new
     memory is compared with: to read the whole log for it would cost more than writing it.
     """
-    counted = " + ".join("contains(low, ?)::INTEGER" for _ in words) or "0"
-    whole = " OR ".join("contains(low, ?)" for _ in phrases) or "false"
-    # A ruled-out approach has an event of its own kind; elsewhere the payload names the type, and an amendment may.
-    amended = "memory_id IN (SELECT memory_id FROM memory_events WHERE kind = 'amend')"
-    typed = f"{amended} OR (kind = 'rule_out' AND ?) OR regexp_matches(payload, ?)"
-    named = f'"type"\\s*:\\s*"({"|".join(types)})"'
-    rows = con.execute(
-        f"""SELECT memory_id FROM (SELECT memory_id, kind, payload, lower(payload) AS low FROM memory_events
-            WHERE kind IN ('assert', 'rule_out', 'amend'))
-            WHERE ({whole}) OR ((? OR {typed}) AND ({counted}) >= ?)""",
-        [
-            *(one.lower() for one in phrases), not types, "dead_end" in types, named,
-            *(one.lower() for one in words), max(1, fewest),
-        ],
-    ).fetchall()  # fmt: skip
+    rows = con.execute(*_candidates_query(words, phrases, fewest, types)).fetchall()
     ids = sorted({str(row[0]) for row in rows})
     where = "WHERE memory_id IN (SELECT unnest(?::VARCHAR[]))"
     return _make_records(
         con.execute(f"SELECT {_COLUMNS} FROM memory_events {where} ORDER BY pos, rowid", [ids]).fetchall()
     )
+
+
+def _candidates_query(
+    words: Sequence[str], phrases: Sequence[str], fewest: int, types: Sequence[str]
+) -> tuple[str, list[object]]:
+    """Query and parameters that name the memories of :func:`read_related`."""
+    # Materialized: otherwise every comparison of a row lowers its payload anew, which doubles the cost.
+    lowered = """WITH written AS MATERIALIZED (SELECT memory_id, kind, lower(payload) AS low FROM memory_events
+                 WHERE kind IN ('assert', 'rule_out', 'amend'))"""
+    whole = " OR ".join("contains(low, ?)" for _ in phrases) or "false"
+    values: list[object] = [one.lower() for one in phrases]
+    if not types:
+        # Each word narrows what the next one is looked for in, so the longest and rarest comes first.
+        tests = ["contains(low, ?)" for _ in words]
+        enough = " AND ".join(tests) if fewest == len(words) else f"{_sum_of(tests)} >= {max(1, fewest)}"
+        return f"{lowered} SELECT memory_id FROM written WHERE ({whole}) OR ({enough or 'false'})", [
+            *values, *(one.lower() for one in words),
+        ]  # fmt: skip
+    # A ruled-out approach has an event of its own kind; elsewhere the payload names the type, unless it was amended.
+    named = f'"type"\\s*:\\s*"({"|".join(types)})"'
+    typed = """SELECT low, memory_id FROM written
+               WHERE memory_id IN (SELECT memory_id FROM written WHERE kind = 'amend')
+               OR (kind = 'rule_out' AND ?) OR (kind = 'assert' AND regexp_matches(low, ?))"""
+    query = f"""{lowered}, typed AS MATERIALIZED ({typed})
+                SELECT memory_id FROM written WHERE {whole}
+                UNION SELECT memory_id FROM typed WHERE {_sum_of(["contains(low, ?)" for _ in words])} >= ?"""
+    return query, ["dead_end" in types, named, *values, *(one.lower() for one in words), max(1, fewest)]
+
+
+def _sum_of(tests: Sequence[str]) -> str:
+    """An expression for how many of ``tests`` hold."""
+    return " + ".join(f"{test}::INTEGER" for test in tests) or "0"
 
 
 def has_events(con: Connection) -> bool:

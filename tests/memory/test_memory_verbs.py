@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rekal.app.desk import desk_here
+from rekal.app.memories import amend_memory
+from rekal.memory.events import Amend
 from tests.conftest import git
 from tests.support.app import Rekal
 
@@ -218,3 +221,27 @@ def test_a_persons_patterns_need_proposals_to_be_tried_on(rekal: Rekal) -> None:
     done = rekal("rule-out", "Redis as a queue", "--when", "import redis", *tried, "--json").json
     assert done["notes"] == ["its patterns hit 0 files now and 0 of the last commits"]
     assert (done["memory"]["matcher"]["code"], len(done["memory"]["matcher"]["hits"])) == (["import redis"], 2)
+
+
+def test_accepting_says_what_the_patterns_hit_so_far(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
+    (rekal.root / "queue.py").write_text("import redis\n")
+    git(rekal.root, "add", "queue.py")
+    git(rekal.root, "commit", "-q", "-m", "queue in redis")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    proposed = rekal("rule-out", "Redis as a queue", "--when", "import redis", "--json").json["memory"]["id"]
+    monkeypatch.delenv("CLAUDECODE")
+    tried = ("--hits", "import redis here", "--hits", "add import redis")
+    near = ("--misses", "remove redis", "--misses", "write the notes")
+    done = rekal("review", "--accept", proposed, *tried, *near)
+    assert "its patterns hit 1 files now (queue.py:1) and 1 of the last commits" in done.out
+    assert "queue in redis" in done.out
+
+
+def test_what_was_amended_into_another_type_is_compared_as_that_type(
+    rekal: Rekal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(rekal.root)
+    made = rekal("remember", "jobs wait in the Redis stream", "--json").json["memory"]["id"]
+    amend_memory(desk_here(), made, Amend(type="dead_end"))
+    done = rekal("decide", "jobs wait in a Redis stream", "--json")
+    assert [one["why"] for one in done.json["conflicts"]] == ["opposite"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rekal import ids
 from rekal.agents.formats.sqlite import Database, open_copy
@@ -17,7 +17,6 @@ from rekal.memory.events import (
     Assert,
     EndRelation,
     LinkTo,
-    MemoryType,
     Observe,
     Reflect,
     Relate,
@@ -85,7 +84,7 @@ def _read_rekal(database: Database, tables: set[str]) -> Incoming:
         at = parse_stamp(row.get("created_at"), start)
         ends = parse_stamp(row.get("expires_at"), at) if row.get("expires_at") else None
         content = Assert(
-            text=text, type=cast(MemoryType, kind if kind in MEMORY_TYPES else "note"), tags=_tags(row),
+            text=text, type=kind if kind in MEMORY_TYPES else "note", tags=_tags(row),
             project=_cell(row, "project") or None, valid_until=ends,
             conversation=_foreign("conversation", _cell(row, "conversation_id")) or None,
         )  # fmt: skip

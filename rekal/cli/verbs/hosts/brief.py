@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from rekal.app.context import find_app
 from rekal.app.hosts.brief import Brief, BriefMemory, BriefSession, make_brief
-from rekal.cli.output import format_day, json_option, one_line, print_json, print_line, short_id
+from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND
 
 
@@ -21,43 +23,40 @@ def command(limit: int, as_json: bool) -> int:
     app = find_app()
     app.require_store()
     brief = make_brief(app, sessions=limit)
-    if as_json:
-        print_json(brief)
-    else:
-        print_brief(brief)
+    print_record(brief, as_json, brief_lines)
     return FOUND if brief.did or brief.decided else NOTHING_FOUND
 
 
-def print_brief(brief: Brief) -> None:
-    """Print a hand-over as text."""
-    print_line(f"on {brief.branch or 'a detached HEAD'}")
+def brief_lines(brief: Brief) -> Iterator[str]:
+    """Lines of a hand-over."""
+    yield f"on {brief.branch or 'a detached HEAD'}"
     if not brief.did and not brief.decided:
-        print_line("nothing is known yet")
+        yield "nothing is known yet"
     for session in brief.did:
-        _print_session(session)
+        yield from _session_lines(session)
     for memory in brief.decided:
-        _print_memory(memory)
+        yield from _memory_lines(memory)
     for sentence in brief.open:
-        print_line(f"open: {sentence}")
+        yield f"open: {sentence}"
 
 
-def _print_session(one: BriefSession) -> None:
+def _session_lines(one: BriefSession) -> Iterator[str]:
     who = one.author_name if one.origin == "local" else f"{one.author_name}, teammate"
-    print_line(
+    yield (
         f"{format_day(one.last_at)}  {short_id(one.session_id)}  {one.agent} for {who}  "
         f"{one.branch or '-'}  {one.turns} turns"
     )
-    print_line(f'  asked: "{one_line(one.asked, 220)}"')
+    yield f'  asked: "{one_line(one.asked, 220)}"'
     if one.came_to:
-        print_line(f'  came to: "{one_line(one.came_to, 220)}"')
+        yield f'  came to: "{one_line(one.came_to, 220)}"'
     for commit in one.commits:
-        print_line(f"  commit {one_line(commit, 90)}")
+        yield f"  commit {one_line(commit, 90)}"
 
 
-def _print_memory(one: BriefMemory) -> None:
+def _memory_lines(one: BriefMemory) -> Iterator[str]:
     label = "RULED-OUT" if one.type == "dead_end" else "DECIDED"
     state = "" if one.state == "accepted" else f", {one.state}"
-    print_line(f"{label} {one.id[:10]} ({one.actor}, {format_day(one.said_at)}{state}): {one_line(one.text, 220)}")
+    yield f"{label} {one.id[:10]} ({one.actor}, {format_day(one.said_at)}{state}): {one_line(one.text, 220)}"
     for name, text in (("because", one.because), ("instead", one.instead), ("but", one.grounds)):
         if text:
-            print_line(f"  {name}: {one_line(text, 220)}")
+            yield f"  {name}: {one_line(text, 220)}"

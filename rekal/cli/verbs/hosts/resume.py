@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 
 import click
 import msgspec
@@ -10,8 +11,8 @@ import msgspec
 from rekal.app.context import find_app
 from rekal.app.hosts.brief import make_brief
 from rekal.app.hosts.resume import find_named, find_resumable
-from rekal.cli.output import json_option, print_json, print_line
-from rekal.cli.verbs.hosts.brief import print_brief
+from rekal.cli.output import json_option, print_record
+from rekal.cli.verbs.hosts.brief import brief_lines
 from rekal.errors import FOUND, NOTHING_FOUND
 
 
@@ -37,13 +38,12 @@ def command(handle: str | None, agent: str | None, as_json: bool) -> int:
     app.require_store()
     found = find_named(app, handle) if handle else find_resumable(app, agent)
     answer = ResumeAnswer(found.session_id, found.agent, found.command) if found else ResumeAnswer(None, None, None)
-    if as_json:
-        print_json(answer)
-        return FOUND if found else NOTHING_FOUND
-    if found:
-        print_line(shlex.join(found.command))
-    else:
-        print_line("no session of yours on this branch can be resumed", err=True)
-    if handle is None:
-        print_brief(make_brief(app))
+
+    def lines(shown: ResumeAnswer) -> Iterator[str]:
+        if shown.command:
+            yield shlex.join(shown.command)
+        if handle is None:
+            yield from brief_lines(make_brief(app))
+
+    print_record(answer, as_json, lines, [] if found else ["no session of yours on this branch can be resumed"])
     return FOUND if found else NOTHING_FOUND

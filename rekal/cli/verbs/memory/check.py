@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import click
 
@@ -10,7 +11,7 @@ from rekal.app import memory_check
 from rekal.app.desk import desk_here
 from rekal.app.memory_check import Checked
 from rekal.cli.memory_output import memory_row
-from rekal.cli.output import json_option, one_line, print_json, print_line
+from rekal.cli.output import json_option, one_line, print_record
 from rekal.errors import UsageError
 
 _MOST_READ = (8 << 20) + 1
@@ -42,15 +43,16 @@ def command(proposal: tuple[str, ...], files: tuple[str, ...], staged: bool, no_
 
 
 def _say(answer: Checked, *, as_json: bool) -> int:
-    if as_json:
-        print_json(answer)
-        return answer.exit_code
+    print_record(answer, as_json, _lines)
+    return answer.exit_code
+
+
+def _lines(answer: Checked) -> Iterator[str]:
     notes = "".join(f"  {note}" for note in answer.notes)
-    print_line(f"{answer.level}  {answer.considered} rules{notes}")
+    yield f"{answer.level}  {answer.considered} rules{notes}"
     for one in answer.findings:
         found = one.finding
-        print_line(f"  {found.level:<9} {memory_row(found.memory, one.grounds.sentence())}")
+        yield f"  {found.level:<9} {memory_row(found.memory, one.grounds.sentence())}"
         where = f"{found.path}:{found.line}: " if found.path else ""
         matched = f' "{one_line(found.matched, 120)}"' if found.matched else ""
-        print_line(f"            {where}{found.because}{matched}")
-    return answer.exit_code
+        yield f"            {where}{found.because}{matched}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 import msgspec
 
 from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.cli.memory_output import print_conflict
-from rekal.cli.output import json_option, print_json, print_line
+from rekal.cli.memory_output import conflict_lines
+from rekal.cli.output import json_option, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.conflicts import Conflict
 
@@ -27,10 +29,12 @@ def command(as_json: bool) -> int:
     Nothing is resolved here: supersede, retract or reject one of them.
     """
     answer = ConflictsAnswer(memories.list_conflicts(desk_here()))
-    if as_json:
-        print_json(answer)
-    for one in [] if as_json else answer.conflicts:
-        print_conflict(one)
-    if not answer.conflicts and not as_json:
-        print_line("(no conflicts)")
+    print_record(answer, as_json, _lines)
     return FOUND if answer.conflicts else NOTHING_FOUND
+
+
+def _lines(answer: ConflictsAnswer) -> Iterator[str]:
+    for one in answer.conflicts:
+        yield from conflict_lines(one)
+    if not answer.conflicts:
+        yield "(no conflicts)"

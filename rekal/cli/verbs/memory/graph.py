@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 import msgspec
 
@@ -9,7 +11,7 @@ from rekal.app import memory_graph
 from rekal.app.desk import desk_here
 from rekal.app.memory_graph import Ends, NewEntity, NewObservation
 from rekal.cli.memory_output import parse_moment
-from rekal.cli.output import format_day, json_option, one_line, print_json, print_line, short_id
+from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.memory.events import Reflect, StartConversation
 from rekal.memory.graph import Graph, GraphEntity, search_graph
@@ -48,10 +50,7 @@ def command(
         desk, personal=personal, as_of=parse_moment(as_of, end=True), known_at=parse_moment(known_at, end=True)
     )
     shown = _narrowed(held, action, words)
-    if as_json:
-        print_json(shown)
-    else:
-        _print_graph(shown)
+    print_record(shown, as_json, _graph_lines)
     return FOUND if shown.entities or shown.reflections or shown.conversations else NOTHING_FOUND
 
 
@@ -98,29 +97,25 @@ def _narrowed(held: Graph, action: str, words: tuple[str, ...]) -> Graph:
     return msgspec.structs.replace(Graph(), entities=tuple(found), relations=relations)
 
 
-def _print_graph(shown: Graph) -> None:
+def _graph_lines(shown: Graph) -> Iterator[str]:
     for one in shown.entities:
-        _print_entity(one)
+        yield from _entity_lines(one)
     for relation in shown.relations:
         ended = f"  until {format_day(relation.ended_at)}" if relation.ended_at else ""
         ends = f"{one_line(relation.source, 60)} --{one_line(relation.type, 40)}--> {one_line(relation.target, 60)}"
-        print_line(f"{short_id(relation.id)}  {ends}{ended}")
+        yield f"{short_id(relation.id)}  {ends}{ended}"
     for said in shown.reflections:
-        print_line(
-            f"{short_id(said.id)}  {format_day(said.created_at)}  {one_line(said.author, 40)}  "
-            f"{one_line(said.text, 200)}"
-        )
+        who = f"{format_day(said.created_at)}  {one_line(said.author, 40)}"
+        yield f"{short_id(said.id)}  {who}  {one_line(said.text, 200)}"
     for talk in shown.conversations:
-        print_line(
-            f"{short_id(talk.id)}  {format_day(talk.started_at)}  conversation  {one_line(talk.title or '', 80)}"
-        )
+        yield f"{short_id(talk.id)}  {format_day(talk.started_at)}  conversation  {one_line(talk.title or '', 80)}"
     if not (shown.entities or shown.reflections or shown.conversations):
-        print_line("(nothing)")
+        yield "(nothing)"
 
 
-def _print_entity(one: GraphEntity) -> None:
+def _entity_lines(one: GraphEntity) -> Iterator[str]:
     kind = ", ".join(part for part in (one.type, one.status) if part)
-    print_line(f"{one_line(one.name, 80)}{f' ({one_line(kind, 60)})' if kind else ''}")
+    yield f"{one_line(one.name, 80)}{f' ({one_line(kind, 60)})' if kind else ''}"
     for seen in one.observations:
         replaced = f"  (replaced {format_day(seen.replaced_at)})" if seen.replaced_at else ""
-        print_line(f"    {one_line(seen.text, 200)}{replaced}")
+        yield f"    {one_line(seen.text, 200)}{replaced}"

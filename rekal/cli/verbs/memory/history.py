@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import LogEntry, MemoryHistory
 from rekal.cli.memory_output import memory_row
-from rekal.cli.output import format_minute, json_option, one_line, print_json, print_line, short_id
+from rekal.cli.output import format_minute, json_option, one_line, print_record, short_id
 
 
 def entry_row(entry: LogEntry) -> str:
@@ -25,21 +27,18 @@ def entry_row(entry: LogEntry) -> str:
 def command(memory: str, as_json: bool) -> int:
     """All that ever happened to a memory: who said, accepted, changed or replaced it, when and through what."""
     answer = memories.memory_history(desk_here(), memory)
-    if as_json:
-        print_json(answer)
-    else:
-        _print_history(answer)
+    print_record(answer, as_json, _history_lines)
     return 0
 
 
-def _print_history(answer: MemoryHistory) -> None:
-    print_line(memory_row(answer.memory))
+def _history_lines(answer: MemoryHistory) -> Iterator[str]:
+    yield memory_row(answer.memory)
     for entry in answer.events:
-        print_line(f"  {entry_row(entry)}")
+        yield f"  {entry_row(entry)}"
     for link in answer.links:
-        print_line(f"  link {short_id(link.source)} --{link.relation}--> {short_id(link.target)}")
+        yield f"  link {short_id(link.source)} --{link.relation}--> {short_id(link.target)}"
     if len(answer.chain) > 1:
-        print_line(f"  replaced: {' -> '.join(map(short_id, answer.chain))}")
+        yield f"  replaced: {' -> '.join(map(short_id, answer.chain))}"
     for ruling in answer.memory.rulings:
         if not ruling.counts:
-            print_line(f"  {ruling.actor} ({ruling.origin}) ruled otherwise: {ruling.kind}, {ruling.note or 'no note'}")
+            yield f"  {ruling.actor} ({ruling.origin}) ruled otherwise: {ruling.kind}, {ruling.note or 'no note'}"

@@ -6,7 +6,7 @@ import click
 
 from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.cli.output import json_option, print_json, print_line, short_id
+from rekal.cli.output import json_option, print_record, short_id
 
 
 @click.command("link")
@@ -18,9 +18,8 @@ from rekal.cli.output import json_option, print_json, print_line, short_id
 def command(memory: str, relation: str, other: str, remove: bool, as_json: bool) -> int:
     """Link two memories: `contradicts`, `related_to`, or any relation of your own."""
     made = memories.link_memories(desk_here(), memory, relation, other, on=not remove)
-    if as_json:
-        print_json(made)
-    else:
-        verb = "unlinked" if remove else "linked"
-        print_line(f"{verb}: {short_id(made.source)} --{made.relation}--> {short_id(made.target)}")
+    verb = "unlinked" if remove else "linked"
+    print_record(
+        made, as_json, lambda link: [f"{verb}: {short_id(link.source)} --{link.relation}--> {short_id(link.target)}"]
+    )
     return 0

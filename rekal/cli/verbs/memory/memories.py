@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -9,8 +10,8 @@ import click
 from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import Listed, MemoryQuery
-from rekal.cli.memory_output import parse_moment, print_memories
-from rekal.cli.output import json_option, print_json, print_line
+from rekal.cli.memory_output import memory_row, parse_moment
+from rekal.cli.output import json_option, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.events import MEMORY_TYPES
 from rekal.memory.state import STATES
@@ -38,18 +39,15 @@ def command(states: tuple[str, ...], as_of: str | None, known_at: str | None, as
         **where,
     )
     answer = memories.list_memories(desk_here(), query)
-    if as_json:
-        print_json(answer)
-    else:
-        _print_list(answer)
+    print_record(answer, as_json, _lines)
     return FOUND if answer.total else NOTHING_FOUND
 
 
-def _print_list(answer: Listed) -> None:
-    print_memories(answer.memories)
+def _lines(answer: Listed) -> Iterator[str]:
+    yield from map(memory_row, answer.memories)
     if answer.total > len(answer.memories):
-        print_line(f"({answer.total - len(answer.memories)} older ones left out; -n {answer.total} shows them)")
+        yield f"({answer.total - len(answer.memories)} older ones left out; -n {answer.total} shows them)"
     if answer.unreadable:
-        print_line(f"({answer.unreadable} events of the log could not be used)")
+        yield f"({answer.unreadable} events of the log could not be used)"
     if not answer.total:
-        print_line("(no memories)")
+        yield "(no memories)"

@@ -10,8 +10,8 @@ from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import NewMemory
 from rekal.app.memory_views import find_source
-from rekal.cli.memory_output import memory_options, parse_moment, parse_ttl, print_remembered
-from rekal.cli.output import json_option, print_json
+from rekal.cli.memory_output import memory_options, parse_moment, parse_ttl, remembered_lines
+from rekal.cli.output import json_option, print_record
 from rekal.memory.events import MEMORY_TYPES, Scope
 from rekal.memory.matchers import matcher_from
 
@@ -34,10 +34,7 @@ def write_memory(text: tuple[str, ...], type_: str, said: dict[str, Any]) -> int
         **said,
     )
     answer = memories.remember(desk, new, again=again, **tried)
-    if as_json:
-        print_json(answer)
-    else:
-        print_remembered(answer)
+    print_record(answer, as_json, remembered_lines)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import click
 import msgspec
@@ -10,8 +11,8 @@ import msgspec
 from rekal.app import memories, memory_review
 from rekal.app.desk import Desk, desk_here
 from rekal.app.memory_review import ReviewItem
-from rekal.cli.memory_output import memory_row, print_memories
-from rekal.cli.output import ask_for, json_option, one_line, print_json, print_line, print_note
+from rekal.cli.memory_output import memory_row
+from rekal.cli.output import ask_for, json_option, one_line, print_line, print_note, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.memory.events import Amend
 from rekal.memory.matchers import FEWEST_EXAMPLES
@@ -21,10 +22,14 @@ _KEYS = "a accept, r reject, e edit, m merge into another, s skip, q quit"
 
 
 class ReviewAnswer(msgspec.Struct, frozen=True):
-    """What ``review --json`` prints: what waits, or with --accept, --reject or --retract what was ruled on."""
+    """What ``review --json`` prints: what waits, or with --accept, --reject or --retract what was ruled on.
+
+    ``notes`` say what the patterns of an accepted one hit so far.
+    """
 
     waiting: list[ReviewItem] = []
     ruled: list[Memory] = []
+    notes: list[str] = []
 
 
 @click.command("review")
@@ -54,16 +59,10 @@ def command(
     if wanted:
         return _rule(desk, wanted, note, (hits, misses), as_json=as_json)
     waiting = memory_review.review_queue(desk)
-    if as_json:
-        print_json(ReviewAnswer(waiting))
-    elif not waiting:
-        print_line("(nothing waits for review)")
-    elif sys.stdin.isatty():
+    if waiting and sys.stdin.isatty() and not as_json:
         _ask(desk, waiting)
     else:
-        for item in waiting:
-            _print_item(item)
-        print_line("`rekal review --accept ID` and `--reject ID` rule on them")
+        print_record(ReviewAnswer(waiting), as_json, _waiting_lines)
     return FOUND if waiting else NOTHING_FOUND
 
 
@@ -72,16 +71,15 @@ def _rule(
     *, as_json: bool,
 ) -> int:  # fmt: skip
     """One bad id costs that ruling, not the others."""
-    ruled, failed = [], []
+    ruled, notes, failed = [], [], []
     for ruling, name in wanted:
         try:
-            ruled.append(memories.review_memory(desk, name, ruling, note, *examples))
+            done = memories.review_memory(desk, name, ruling, note, *examples)
+            ruled.append(done.memory)
+            notes += [f"{short_id(done.memory.id)}: {one}" for one in done.notes]
         except UsageError as problem:
             failed.append(problem)
-    if as_json:
-        print_json(ReviewAnswer([], ruled))
-    else:
-        print_memories(ruled)
+    print_record(ReviewAnswer([], ruled, notes), as_json, _ruled_lines)
     if failed:
         for other in failed[:-1]:
             print_note(str(other))
@@ -89,21 +87,36 @@ def _rule(
     return FOUND
 
 
-def _print_item(item: ReviewItem) -> None:
-    print_line(memory_row(item.memory, item.grounds.sentence()))
+def _ruled_lines(answer: ReviewAnswer) -> Iterator[str]:
+    yield from map(memory_row, answer.ruled)
+    yield from (f"  {one_line(note, 400)}" for note in answer.notes)
+
+
+def _waiting_lines(answer: ReviewAnswer) -> Iterator[str]:
+    for item in answer.waiting:
+        yield from _item_lines(item)
+    if answer.waiting:
+        yield "`rekal review --accept ID` and `--reject ID` rule on them"
+    else:
+        yield "(nothing waits for review)"
+
+
+def _item_lines(item: ReviewItem) -> Iterator[str]:
+    yield memory_row(item.memory, item.grounds.sentence())
     if item.memory.quote:
-        print_line(f'    quotes "{one_line(item.memory.quote, 300)}"')
+        yield f'    quotes "{one_line(item.memory.quote, 300)}"'
     if item.memory.matcher:
-        print_line(f"    {one_line(item.trial.sentence(), 400)}")
+        yield f"    {one_line(item.trial.sentence(), 400)}"
     for conflict in item.conflicts:
-        print_line(f"    conflict, {conflict.why}: {memory_row(conflict.second)}")
+        yield f"    conflict, {conflict.why}: {memory_row(conflict.second)}"
 
 
 def _ask(desk: Desk, waiting: list[ReviewItem]) -> None:
     for place, item in enumerate(waiting, 1):
         print_line()
         print_line(f"{place} of {len(waiting)}")
-        _print_item(item)
+        for line in _item_lines(item):
+            print_line(line)
         while (done := _answer(desk, item.memory)) is None:
             print_line(_KEYS)
         if done == "q":
@@ -128,7 +141,8 @@ def _accept(desk: Desk, memory: Memory) -> None:
     if known := memory.matcher:
         hits = [ask_for("a proposal the patterns must hit") for _ in range(FEWEST_EXAMPLES - len(known.hits))]
         misses = [ask_for("a proposal they must leave alone") for _ in range(FEWEST_EXAMPLES - len(known.misses))]
-    memories.review_memory(desk, memory.id, "accept", None, hits, misses)
+    for note in memories.review_memory(desk, memory.id, "accept", None, hits, misses).notes:
+        print_line(f"  {one_line(note, 400)}")
 
 
 def _act(desk: Desk, memory: Memory, key: str) -> str | None:

@@ -8,8 +8,8 @@ from rekal.app import memories
 from rekal.app.desk import desk_here
 from rekal.app.memories import NewMemory
 from rekal.app.memory_views import find_source
-from rekal.cli.memory_output import parse_moment, print_remembered
-from rekal.cli.output import json_option, print_json
+from rekal.cli.memory_output import parse_moment, remembered_lines
+from rekal.cli.output import json_option, print_record
 
 
 @click.command("supersede")
@@ -35,8 +35,5 @@ def command(
         source=find_source(desk, source) if source else None,
     )
     answer = memories.supersede(desk, memory, new, note)
-    if as_json:
-        print_json(answer)
-    else:
-        print_remembered(answer)
+    print_record(answer, as_json, remembered_lines)
     return 0
