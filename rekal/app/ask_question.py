@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -11,7 +11,8 @@ from rekal.app.context import App, personal_directory
 from rekal.app.moments import local_now, read_moment
 from rekal.app.resources import Kept, LedgerState, open_resources
 from rekal.app.semantic import find_semantic, keywords_only
-from rekal.errors import EngineError, GitError, StoreBusy, StoreDamaged, StoreError
+from rekal.config import Recall
+from rekal.errors import NOTHING_FOUND, EngineError, GitError, NotInitialised, StoreBusy, StoreDamaged, StoreError
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit
@@ -23,15 +24,20 @@ from rekal.store.ledger import open_ledger
 from rekal.store.memory_log import read_events
 from rekal.store.queries import turns_recorded_after
 
+if TYPE_CHECKING:  # what it imports no recall of a repository needs
+    from rekal.app.desk import Desk
+
 _PATIENCE = 1.0  # seconds to wait for a writer: memories are read from the ledger itself
 
 Actor = Literal["human", "agent"]
+Arm = Literal["keyword", "meaning"]
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question as a face hands it over: times as people write them, None where nothing was chosen.
 
-    ``limit`` counts sessions, ``budget`` tokens of evidence.
+    ``limit`` counts sessions, ``budget`` tokens of evidence. ``type`` asks documents of one format only, ``only`` one
+    arm of the search.
     """
 
     text: str
@@ -48,6 +54,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     budget: int | None = None
     explain: bool = False
+    type: str | None = None
+    only: Arm | None = None
 
 
 def ask_question(app: App, question: Question) -> Answer:
@@ -66,20 +74,78 @@ def ask_question(app: App, question: Question) -> Answer:
         known_at=known_at,
         later=_list_later(app, known_at),
     )
-    chosen = app.config.recall
-    shown = chosen.limit if question.limit is None else question.limit
-    options = Options(chosen.strictness, question.budget or chosen.budget, shown, question.explain, local_now())
+    options = _options(app.config.recall, question)
     notes: list[str] = []
     with open_resources() as kept:
         try:
-            answer = _recall_once(app, kept, question.text, filters, options, notes)
+            only_documents = question.type is not None or question.only is not None
+            answer = (
+                _nothing_asked(question)
+                if only_documents
+                else _recall_once(app, kept, question.text, filters, options, notes)
+            )
         except StoreDamaged:
             # The index holds nothing of its own: building it again loses nothing.
             notes[:] = ["the index was damaged and has been built again"]
             _rebuild_index(app, notes, full=True)
             answer = _recall_once(app, kept, question.text, filters, options, notes)
+        answer = _add_documents(app, kept, answer, filters, options, question)
     hits = _mark_merged(app, answer.sessions)
     return msgspec.structs.replace(answer, sessions=hits, notes=[*notes, *answer.notes])
+
+
+def _add_documents(
+    app: App, kept: Kept, answer: Answer, filters: Filters, options: Options, question: Question
+) -> Answer:
+    """The answer with what ingested documents say to the question."""
+    stores = ((app.layout.documents, False), (Layout(personal_directory(app.env)).documents, True))
+    held = [(layout, personal) for layout, personal in stores if layout.data.exists()]
+    if not held:
+        return answer
+    # Only a store with documents needs it.
+    from rekal.app.documents.document_recall import Lane, QuestionModel, add_documents
+
+    lanes = [Lane(layout, personal) for layout, personal in held]
+    engine = QuestionModel(app.config.embed, app.env)
+    return add_documents(answer, lanes, kept, engine, document_filters(filters, question), options, question.only)
+
+
+def document_filters(filters: Filters, question: Question) -> Filters:
+    """Return the filters for documents: a type is a format's name, and a file's own time is all there is to know."""
+    return msgspec.structs.replace(filters, agent=question.type or filters.agent, later=(), known_at=None)
+
+
+def ask_personal_documents(desk: Desk, question: Question) -> Answer:
+    """Answer from the person's documents alone, outside of any repository. NotInitialised where there are none."""
+    from rekal.app.documents.document_recall import Lane, QuestionModel, add_documents
+
+    layout = desk.personal.documents
+    if not layout.data.exists():
+        raise NotInitialised("there is no repository here and no documents of yours", "run `rekal ingest FOLDER`")
+    filters = Filters(
+        file=question.file,
+        author=question.author,
+        since=read_moment(None, question.since),
+        until=read_moment(None, question.until, end=True),
+        as_of=read_moment(None, question.as_of, end=True),
+    )
+    with open_resources() as kept:
+        engine = QuestionModel(desk.config.embed, desk.env)
+        chosen = document_filters(filters, question)
+        options = _options(desk.config.recall, question)
+        return add_documents(
+            _nothing_asked(question), [Lane(layout, True)], kept, engine, chosen, options, question.only
+        )
+
+
+def _options(chosen: Recall, question: Question) -> Options:
+    shown = chosen.limit if question.limit is None else question.limit
+    return Options(chosen.strictness, question.budget or chosen.budget, shown, question.explain, local_now())
+
+
+def _nothing_asked(question: Question) -> Answer:
+    """The answer of sessions that were not asked."""
+    return Answer("SILENCE", "filtered_out", 0.0, question.text, [], [], [], NOTHING_FOUND)
 
 
 def _mark_merged(app: App, hits: list[Hit]) -> list[Hit]:

@@ -57,6 +57,8 @@ class App(msgspec.Struct, frozen=True, dict=True):
         if not self.layout.run.is_dir():  # a directory that only stands in the work tree may have come with it
             raise NotInitialised("this repository has no rekal store", "run `rekal init` first")
         restore_first_name(self.layout)
+        if self.layout.documents.second.exists():
+            restore_first_name(self.layout.documents)
         if not self.layout.directory.is_dir():
             raise NotInitialised("the store of this repository is gone", "run `rekal init` for a new one")
 

@@ -84,10 +84,11 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
 
     def scrub(self, text: str) -> str:
         """``text`` without secrets."""
-        return self._scrubber.text(text)
+        return self.scrubber.text(text)
 
     @functools.cached_property
-    def _scrubber(self) -> Scrubber:
+    def scrubber(self) -> Scrubber:
+        """The scrubber of the repository, or by the person's own rules outside of one."""
         if self.app is not None:
             return self.app.scrubber
         from rekal.scrub import Rules, Scrubber

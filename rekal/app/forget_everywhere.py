@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rekal.app.context import App
-from rekal.app.refresh import refresh_index
+from rekal.app.refresh import refresh_documents, refresh_index
 from rekal.app.share import sender_of
 from rekal.errors import Refused
 from rekal.forget import history, local, own_ref
@@ -20,6 +20,7 @@ from rekal.transport.push import MARKER, find_destination
 from rekal.transport.refs import OwnRef
 
 _SECONDS = 30.0
+_DOCUMENT_FILES = "the documents' own files are yours and were not touched"
 
 Sent = dict[str, str]
 """Problems by remote; empty where the remote has the new ref."""
@@ -48,7 +49,36 @@ def _forget_place(app: App) -> ForgetPlace:
 
 def preview_forgetting(app: App, request: ForgetRequest) -> ForgetAnswer:
     """Count the things that a request would take out, and change nothing."""
-    return ForgetAnswer(dry_run=True, erased=local.preview_request(_forget_place(app), request))
+    erased = local.preview_request(_forget_place(app), request)
+    documents, part = _document_place(app), _part_for_documents(request)
+    if documents is not None and part != ForgetRequest():
+        erased = erased.plus(local.preview_request(documents, part))
+    return ForgetAnswer(dry_run=True, erased=erased)
+
+
+def _document_place(app: App) -> ForgetPlace | None:
+    """The repository's documents, which have a ledger of their own; None where there are none."""
+    layout = app.layout.documents
+    return ForgetPlace(layout, app.repo, app.config.transport.namespace) if layout.data.exists() else None
+
+
+def _part_for_documents(request: ForgetRequest) -> ForgetRequest:
+    """The part of a request that documents can answer to: they have no names of sessions and turns."""
+    return msgspec.structs.replace(request, names=())
+
+
+def _forget_in_documents(app: App, request: ForgetRequest) -> Erased:
+    """Forget in the documents' ledger and index; the files themselves are their owner's."""
+    place, part = _document_place(app), _part_for_documents(request)
+    if place is None or part == ForgetRequest():
+        return Erased()
+    try:
+        erased = local.forget_locally(place, part).erased
+    except local.NothingMatches:
+        erased = Erased()
+    refresh_documents(place.layout, changed=True)
+    local.mark_finished(place)
+    return erased
 
 
 def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
@@ -56,9 +86,12 @@ def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
     place = _forget_place(app)
     finished = finish_forgetting(app)
     notes: list[str] = []
+    documents = _forget_in_documents(app, request)
     try:
         forgot = local.forget_locally(place, request)
     except local.NothingMatches:
+        if documents.total:
+            return ForgetAnswer(erased=documents, out_of_reach=[_DOCUMENT_FILES])
         if not finished:
             raise
         # The same request, cut short before and repeated now: all of it went with what was left to do.
@@ -67,7 +100,9 @@ def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
     local.mark_finished(place)
     sent = _send_new_ref(app, forgot.unpublished)
     limits = _list_limits(app, forgot, sent)
-    return ForgetAnswer(forgot.act, False, forgot.erased, forgot.traces, limits, notes=notes)
+    if documents.total:
+        limits.append(_DOCUMENT_FILES)
+    return ForgetAnswer(forgot.act, False, forgot.erased.plus(documents), forgot.traces, limits, notes=notes)
 
 
 def list_forgotten(app: App) -> ForgetAnswer:
@@ -90,6 +125,10 @@ def undo_forgetting(app: App, name: str) -> ForgetAnswer:
 def finish_forgetting(app: App) -> bool:
     """Do what an interrupted forgetting left undone, the index too; False when nothing was, which costs one stat."""
     place = _forget_place(app)
+    documents = _document_place(app)
+    if documents is not None and local.finish_interrupted(documents) is not None:
+        refresh_documents(documents.layout, changed=True)
+        local.mark_finished(documents)
     done = local.finish_interrupted(place)
     if done is None:
         return False

@@ -38,17 +38,18 @@ def parse_age(text: str) -> timedelta:
     return timedelta(days=int(match[1]) * _DAYS[match[2]])
 
 
-def read_moment(app: App, text: str | None, *, end: bool = False) -> datetime | None:
+def read_moment(app: App | None, text: str | None, *, end: bool = False) -> datetime | None:
     """Return a date, a time, an age or a commit as a point in time, and None for None.
 
-    A date given as an ``end`` means the end of that day. Raises :class:`UsageError`.
+    Without ``app`` no commit is known. A date given as an ``end`` means the end of that day. Raises
+    :class:`UsageError`.
     """
     if text is None:
         return None
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        commit = app.repo.commit(text)
+        commit = app.repo.commit(text) if app is not None else None
         spelled = commit.committed_at if commit else _parse_words(text, end)
         if spelled:
             return spelled

@@ -9,6 +9,7 @@ from rekal.index.build import Indexed, replace_index, update_index
 from rekal.index.freshness import KNOWLEDGE, head_tree, read_index_state
 from rekal.index.knowledge import knowledge_part, refresh_knowledge
 from rekal.index.vectors import prune_vectors
+from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 from rekal.store.ownership.catalogue import note_own_file
@@ -37,3 +38,17 @@ def _follow_head(app: App, ledger: Ledger, warn: Callable[[str], None]) -> None:
     if read_index_state(ledger.con, app.layout.index).get(KNOWLEDGE) != tree:
         with replace_index(ledger, app.layout.index, copy=True) as con:
             refresh_knowledge(con, app.repo, tree, app.scrubber.text, warn)
+
+
+def refresh_documents(layout: Layout, *, changed: bool, wait: float = 60.0) -> None:
+    """Bring the index of documents up to their ledger. ``changed``: something was taken out, so vectors may be stale.
+
+    Raises the store's errors; the old index then stays.
+    """
+    with (
+        hold_lock(layout.index_lock, wait=wait, purpose="indexing"),
+        open_ledger(layout.data, read_only=True, wait=wait) as ledger,
+    ):
+        update_index(ledger, layout.index)
+    if changed:
+        prune_vectors(layout.index, layout.vectors)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rekal.index.dense import Dense
     from rekal.index.reader import IndexReader
 
-_MOST_INDEXES = 2  # of 14,000 turns each takes about 20 MB
+_MOST_INDEXES = 4  # a repository's sessions and documents, the person's, one more; 14,000 turns take about 20 MB
 
 Identity = tuple[int, int, int]
 

@@ -47,6 +47,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "Print the command that goes on with this branch's last session of yours, and the hand-over.",
     ),
     "query": ("query", "One read-only SELECT over data.db."),
+    "ingest": ("documents.ingest", "Read notes, mails and exports, so that `rekal recall` finds them."),
     "remember": ("memory.remember", "Keep something somebody should know later."),
     "decide": ("memory.decide", "Record a decision, to be consulted by `rekal check` and shown by `rekal recall`."),
     "rule-out": ("memory.rule_out", "Rule an approach out, so that nobody proposes it again."),
@@ -115,6 +116,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "brief",
         "resume",
         "query",
+        "ingest",
     ),
     "Remember": (
         "remember",

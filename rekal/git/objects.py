@@ -5,11 +5,13 @@ Nothing in an object is trusted here, and no name either: a name that git would 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from rekal.errors import GitError
 from rekal.git.repo import Repo
-from rekal.git.run import decode_bytes, join_lines
+from rekal.git.run import decode_bytes, join_lines, run_bytes
 
 _SECONDS = 120.0
 _AT_ONCE = 32 << 20  # bytes that one git process hands over: they are in memory twice while they are read
@@ -121,3 +123,12 @@ def read_measured_objects(repo: Repo, sizes: Mapping[str, int]) -> Iterator[tupl
         group.append(name)
         weight += size
     yield from read_objects(repo, group).items()
+
+
+def find_ignored_paths(repo: Repo, paths: Sequence[Path]) -> set[Path]:
+    """Return those of ``paths``, absolute and inside the work tree, that git ignores. Raises GitError."""
+    names = b"\0".join(os.fsencode(path) for path in paths)
+    done = run_bytes(("check-ignore", "-z", "--stdin"), repo.worktree, stdin=names, timeout=_SECONDS)
+    if done.returncode not in (0, 1):  # 1: none of them
+        raise GitError(f"git check-ignore failed: {decode_bytes(done.stderr).strip()[:200]}")
+    return {Path(os.fsdecode(name)) for name in done.stdout.split(b"\0") if name}

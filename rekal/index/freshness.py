@@ -57,6 +57,8 @@ def reason_for_full(ledger: Ledger, state: dict[str, str]) -> str:
     covered = int(state["position"])
     if state.get("store_id") != (ledger.meta("store_id") or "") or covered > ledger.position():
         return "the index belongs to another store"
+    if int(ledger.meta("erased_at") or -1) > covered:
+        return "something was taken out"
     forgotten = ledger.con.execute("SELECT 1 FROM tombstones WHERE pos > ? LIMIT 1", [covered]).fetchall()
     return "something was forgotten" if forgotten else ""
 

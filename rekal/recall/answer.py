@@ -99,6 +99,25 @@ class MemoryRow(msgspec.Struct, frozen=True):
     score: float
 
 
+class DocumentRow(msgspec.Struct, frozen=True):
+    """A chunk of a document. ``path`` is the file as it was given, ``place`` where in it the chunk stands (a heading, a
+    page, rows, a message), ``sender`` who sent it where that is one person, ``cut`` says that the chunk goes on.
+    """
+
+    id: str
+    seq: int
+    path: str
+    place: str
+    type: str
+    title: str | None
+    sender: str | None
+    occurred_at: datetime | None
+    text: str
+    cut: bool
+    personal: bool
+    score: float
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A verdict with its evidence.
 
@@ -109,7 +128,8 @@ class Answer(msgspec.Struct, frozen=True):
     files tracked at HEAD, best first. ``anchors`` is what the question names: dates, commits, branches, agents, people,
     files, symbols, numbers. ``memories`` bear on the question, best first; left out when none does. ``listed`` is the
     number of sessions that the question names, when it has no topic and is answered by a list of them, newest first;
-    else 0. ``perhaps`` is one session under SILENCE whose evidence falls just short of the gate; else left out.
+    else 0. ``documents`` are chunks of ingested files, best first; left out when none bears on it.
+    ``perhaps`` is one session under SILENCE whose evidence falls just short of the gate; else left out.
     """
 
     verdict: Verdict
@@ -126,3 +146,4 @@ class Answer(msgspec.Struct, frozen=True):
     memories: list[MemoryRow] | msgspec.UnsetType = msgspec.UNSET
     listed: int = 0
     perhaps: Hit | msgspec.UnsetType = msgspec.UNSET
+    documents: list[DocumentRow] | msgspec.UnsetType = msgspec.UNSET

@@ -53,6 +53,10 @@ class Erased(msgspec.Struct, frozen=True):
         """The sum of all counts."""
         return self.sessions + self.turns + self.calls + self.checkpoints + self.files + self.events + self.texts
 
+    def plus(self, other: Erased) -> Erased:
+        """Return the counts of both together."""
+        return Erased(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
+
 
 def erase(con: Connection, targets: Collection[str], origins: Sequence[str] | None = None) -> Erased:
     """Delete what ``targets`` name among what came from ``origins`` (None: everything). Inside a transaction."""

@@ -58,6 +58,11 @@ class Layout(msgspec.Struct, frozen=True):
         return self.directory / "vectors"
 
     @property
+    def documents(self) -> Layout:
+        """Paths of the documents' own ledger and index, made alike; nothing in them is ever sent."""
+        return Layout(self.directory / "documents", self.home / "documents" if self.home else None)
+
+    @property
     def config(self) -> Path:
         """The repository's own settings."""
         return self.directory / "config.yml"

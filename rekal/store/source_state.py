@@ -1,17 +1,19 @@
-"""Where reading of this machine's transcripts stopped."""
+"""Where reading of this machine's transcripts and documents stopped, and what is stored of a document."""
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from rekal.store.database import Connection
+from rekal.store.erase import erase
 from rekal.store.forgotten_words import read_forgotten_words
+from rekal.store.ledger import Ledger
 from rekal.store.rows import insert_rows, make_record
 
 
@@ -68,6 +70,11 @@ def save_states(con: Connection, found: Sequence[SourceState]) -> None:
     insert_rows(con, "source_state", [_row(state) for state in plain], replace=True)
 
 
+def delete_states(con: Connection, sources: Sequence[str]) -> None:
+    """Forget that sources were ever read."""
+    con.execute("DELETE FROM source_state WHERE list_contains(?::VARCHAR[], source)", [list(sources)])
+
+
 def _row(state: SourceState) -> tuple[object, ...]:
     import json  # 1 ms that only a capture needs
 
@@ -108,3 +115,64 @@ def newest_session(con: Connection, agent: str, since: float) -> str | None:
             found.append((path.stat().st_mtime, str(session_id)))
     when, session = max(found, default=(0.0, None))
     return session if when >= since else None
+
+
+ERASED = "erased_at"
+"""Key in ``meta``: the position at which sessions were last taken out without a tombstone, as documents are."""
+
+
+def list_source_sessions(con: Connection, source_id: str) -> set[str]:
+    """List the sessions of a source; their native ids begin with ``source_id`` and ``#``."""
+    rows = con.execute("SELECT id FROM sessions WHERE starts_with(native_id, ?)", [f"{source_id}#"]).fetchall()
+    return {str(row[0]) for row in rows}
+
+
+def erase_sessions(ledger: Ledger, session_ids: Collection[str]) -> int:
+    """Delete sessions, without a tombstone: the same text may come back. Inside a transaction; returns their number.
+
+    An index that covers less than this transaction is then built anew.
+    """
+    erased = erase(ledger.con, session_ids)
+    if erased.sessions:
+        ledger.con.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [ERASED, str(ledger.pos)])
+    return erased.sessions
+
+
+class ChunkPlace(msgspec.Struct, frozen=True):
+    """Location of a chunk: its file as shown, the place in it, the format's name."""
+
+    path: str
+    place: str
+    kind: str
+
+
+def read_places(con: Connection, session_ids: Sequence[str]) -> dict[tuple[str, int], ChunkPlace]:
+    """Read the places of the chunks of sessions, by session and number."""
+    rows = con.execute(
+        """SELECT c.session_id, c.turn_seq, c.path, c.command, s.agent FROM tool_calls c
+           JOIN sessions s ON s.id = c.session_id WHERE list_contains(?::VARCHAR[], c.session_id)
+           -- The call of a chunk that was left out passes to the one before it, whose own comes first.
+           ORDER BY c.session_id, c.seq DESC""",
+        [list(session_ids)],
+    ).fetchall()
+    return {
+        (str(one), int(seq)): ChunkPlace(str(path), str(place or ""), str(kind)) for one, seq, path, place, kind in rows
+    }
+
+
+class SourceCount(msgspec.Struct, frozen=True):
+    """Sessions and chunks held of one source, or of one format."""
+
+    name: str
+    kind: str
+    sessions: int
+    chunks: int
+
+
+def count_sources(con: Connection) -> list[SourceCount]:
+    """Count sessions and chunks by file, the largest first."""
+    rows = con.execute(
+        """SELECT coalesce(s.cwd, ''), s.agent, count(DISTINCT s.id), count(t.uid)
+           FROM sessions s JOIN turns t ON t.session_id = s.id GROUP BY ALL ORDER BY 4 DESC, 1, 2"""
+    ).fetchall()
+    return [make_record(SourceCount, row) for row in rows]

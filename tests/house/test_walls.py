@@ -21,6 +21,7 @@ ROOMS = (
     "app",
     "forget",
     "memory",
+    "documents",
     "recall",
     "index",
     "why",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
+import msgspec
 
 from rekal.app import forget_everywhere
 from rekal.app.context import find_app
@@ -13,7 +15,7 @@ from rekal.app.forget_everywhere import ForgetAnswer
 from rekal.app.memories import MemoryQuery, list_memories, memory_history
 from rekal.app.memory_views import forget_personal
 from rekal.app.read_ledger import parse_handle
-from rekal.cli.output import confirm, format_minute, json_option, print_note, print_record
+from rekal.cli.output import confirm, count_of, format_minute, json_option, print_note, print_record
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, UsageError
 from rekal.forget.request import ForgetRequest
 from rekal.memory.state import STATES
@@ -27,6 +29,10 @@ _SHORTEST = 6  # characters of an id that name a personal memory
 @click.option("--text", "texts", multiple=True, help="Everything that holds this text.")
 @click.option("--pattern", "patterns", multiple=True, help="Everything that matches this regular expression.")
 @click.option("--path", "paths", multiple=True, help="Everything done to, and said of, this file or directory.")
+@click.option(
+    "--source", "source", type=click.Path(path_type=Path), help="An ingested document, or all below a folder."
+)
+@click.option("--personal", is_flag=True, help="With --source: one of your personal documents.")
 @click.option("--dry-run", is_flag=True, help="Count what would go, and change nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option(
@@ -39,6 +45,8 @@ def command(
     texts: tuple[str, ...],
     patterns: tuple[str, ...],
     paths: tuple[str, ...],
+    source: Path | None,
+    personal: bool,
     dry_run: bool,
     yes: bool,
     listing: bool,
@@ -50,6 +58,9 @@ def command(
     It goes from the store, its free pages, the index, waiting events, logs and this clone's ref, and it does not come
     back by a new capture or a teammate's copy. What rekal cannot reach is listed.
     """
+    # Long because five ways of naming, a preview and an undo are one command, as people expect of it.
+    if source is not None:
+        return _forget_source(source, yes=yes, dry_run=dry_run, personal=personal, as_json=as_json)
     if what and not (texts or patterns or paths or listing or undo):
         what, erased = _forget_personal(what, dry_run=dry_run, yes=yes)
         if erased and not what:
@@ -73,6 +84,36 @@ def command(
     print_record(answer, as_json, _lines, answer.notes)
     # With a note, an earlier request was finished: what it named is gone.
     return FOUND if answer.erased.total or answer.act or answer.notes else NOTHING_FOUND
+
+
+def _forget_source(path: Path, *, yes: bool, dry_run: bool, personal: bool, as_json: bool) -> int:
+    """Forget documents by their file or folder."""
+    from rekal.app.documents.ingest_documents import find_ingested, forget_documents
+
+    desk = desk_here()
+    named = find_ingested(desk, path, personal=personal)
+    if not named:
+        raise UsageError(f"nothing below {path} was ingested", "`rekal ingest --list` says what was")
+    if not dry_run and not yes and not confirm(f"Forget {count_of(len(named), 'document')} for good?"):
+        print_note("nothing was forgotten")
+        return REFUSED
+    gone = named if dry_run else forget_documents(desk, path, personal=personal)
+    print_record(SourcesForgotten(gone, dry_run), as_json, _source_lines)
+    return FOUND
+
+
+class SourcesForgotten(msgspec.Struct, frozen=True):
+    """The result of ``forget --source --json``: paths of the documents."""
+
+    sources: list[str]
+    dry_run: bool
+
+
+def _source_lines(answer: SourcesForgotten) -> Iterator[str]:
+    yield f"{'would forget' if answer.dry_run else 'forgot'} {count_of(len(answer.sources), 'document')}"
+    yield from (f"  {path}" for path in answer.sources)
+    if not answer.dry_run:
+        yield "the files themselves are yours and were not touched; only `ingest --again` reads them again"
 
 
 def _forget_personal(what: tuple[str, ...], *, dry_run: bool, yes: bool) -> tuple[tuple[str, ...], Erased | None]:

@@ -24,9 +24,9 @@ from rekal.cli.output import (
 )
 from rekal.cli.silences import describe_silence
 from rekal.daemon.spawn import wake_daemon, wake_worker
-from rekal.errors import FOUND, UsageError
+from rekal.errors import FOUND, NoRepository, NotInitialised, StoreError, UsageError
 from rekal.plain_text import clean_text
-from rekal.recall.answer import Answer, Hit, MemoryRow, Pin
+from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin
 from rekal.recall.first_look import refuse_thin
 
 _FILTERS = ("file", "commit", "author", "agent", "actor", "branch", "since", "until")
@@ -48,6 +48,10 @@ _NAMED = ("date", "commit", "branch", "agent")
 @click.option("--known-at", "known_at", help="As the store knew it at this date or commit.")
 @click.option("-n", "--limit", type=click.IntRange(0), help="Sessions shown at most.")
 @click.option("--budget", type=click.IntRange(50, 8000), help="Tokens of evidence shown, about.")
+@click.option("--type", "type", metavar="FORMAT", help="Only documents of this format: markdown, pdf, mailbox, ...")
+@click.option(
+    "--only", type=click.Choice(["keyword", "meaning"]), help="Only documents, found by one arm of the search."
+)
 @click.option("--explain", is_flag=True, help="Show what the verdict rests on.")
 @json_option
 def command(
@@ -63,8 +67,11 @@ def command(
     text = " ".join(question).strip()
     if not text and not any(chosen[name] for name in _FILTERS):
         raise UsageError("there is no question", 'write one: rekal recall "why is the queue in Postgres"')
-    app = find_app()
-    app.require_store()
+    try:
+        app = find_app()
+        app.require_store()
+    except (NoRepository, NotInitialised) as error:
+        return _ask_personal(text, chosen, as_json, error)
     narrowed = any(value for name, value in chosen.items() if name not in _SHAPE)
     answer = (None if narrowed else refuse_thin(text, local_now())) or _ask_store(app, text, chosen)
     lines = answer_lines(answer, chosen["explain"], {name: chosen[name] for name in _FILTERS})
@@ -73,6 +80,20 @@ def command(
     print_record(answer, as_json, lambda shown: lines)
     wake_worker(app)
     wake_daemon(app)
+    return answer.exit_code
+
+
+def _ask_personal(text: str, chosen: dict[str, Any], as_json: bool, missing: StoreError) -> int:
+    """Answer from the person's documents, where there is no store; without any, raise what is ``missing``."""
+    from rekal.app.desk import desk_here
+
+    desk = desk_here()
+    if not desk.personal.documents.data.exists():
+        raise missing
+    from rekal.app import ask_question
+
+    answer = ask_question.ask_personal_documents(desk, ask_question.Question(text=text, **chosen))
+    print_record(answer, as_json, lambda shown: answer_lines(shown, chosen["explain"]))
     return answer.exit_code
 
 
@@ -107,12 +128,15 @@ def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | 
     else:
         count, kept = len(answer.sessions), len(answer.memories or ())
         memories = f" {kept} memor{'ies' if kept != 1 else 'y'}" if kept else ""
+        memories += f" {count_of(len(answer.documents), 'chunk')} of documents" if answer.documents else ""
         sessions = f"{count} session{'s' * (count != 1)}"
         yield f"{answer.verdict} support={answer.support:.2f}{memories} {sessions}{notes}"
     for one in answer.memories or ():
         yield _memory_line(one)
     for hit in answer.sessions:
         yield from _format_hit(hit)
+    for chunk in answer.documents or ():
+        yield _document_line(chunk)
     if answer.sessions and answer.uncovered:
         yield f"uncovered: {', '.join(answer.uncovered)}"
     yield from _anchor_lines(answer, explain)
@@ -158,6 +182,14 @@ def _memory_line(one: MemoryRow) -> str:
     cited = f"  [{one_line(format_source(one.source), 60)}]" if one.source else ""
     head = f"{one.label} {short_id(one.id)}  {format_day(one.occurred_at)}  {one_line(one.actor, 40)}"
     return f"{head}  {', '.join(mark for mark in marks if mark)}  {text}{cited}"
+
+
+def _document_line(chunk: DocumentRow) -> str:
+    place = f"{'' if chunk.place.startswith('#') or not chunk.place else '#'}{chunk.place}"
+    sender = f"  from {format_name(chunk.sender)}" if chunk.sender else ""
+    whose = "  (personal)" if chunk.personal else ""
+    head = f"DOCUMENT {one_line(chunk.path + place, 200)}  {format_day(chunk.occurred_at)}{sender}{whose}"
+    return f'{head}  "{one_line(chunk.text, 600)}{"…" if chunk.cut else ""}"'
 
 
 def _perhaps_line(hit: Hit) -> str:

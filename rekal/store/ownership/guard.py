@@ -40,7 +40,7 @@ def _entries(layout: Layout) -> Iterator[Path]:
             continue
         for path in sorted(directory.iterdir()):
             yield path
-            if path.name in ("vectors", "spool", "run") and path.is_dir() and not path.is_symlink():
+            if path.name in ("vectors", "spool", "run", "documents") and path.is_dir() and not path.is_symlink():
                 yield from sorted(path.iterdir())
 
 

@@ -1,0 +1,1 @@
+"""Verbs about documents: notes, mails and exports."""
