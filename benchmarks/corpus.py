@@ -8,8 +8,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from rekal.ids import derive
+from rekal.store.database import insert_rows
 from rekal.store.ledger import Ledger, open_ledger
-from rekal.store.rows import insert_rows
 
 _START = datetime(2026, 1, 1, 9)
 _SYLLABLES = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "en", "i", "or", "u")] + ["ing", "er", "ment", "tion"]

@@ -22,6 +22,7 @@ Evidence = Literal["edited", "active", "backfill"]
 Change = Literal["A", "M", "D", "R", "T"]
 
 LOCAL = "local"
+UNVERIFIED = "unverified:"  # begins the origin of records whose author could not be proved
 
 
 class RawTurn(msgspec.Struct, frozen=True):

@@ -153,7 +153,7 @@ def _mark_merged(app: App, hits: list[Hit]) -> list[Hit]:
     shas = sorted({hit.commit for hit in hits if hit.commit})
     if not shas:
         return hits
-    from rekal.git.objects import find_merged_commits
+    from rekal.git.repo import find_merged_commits
 
     chosen = app.config.transport
     remote = next(iter(sorted(chosen.remotes)), "origin")

@@ -16,12 +16,9 @@ from rekal import config
 from rekal.errors import NotInitialised, UsageError
 from rekal.git import Repo, find_repo
 from rekal.index.schema import describe_tables
-from rekal.store.layout import Layout
+from rekal.store.layout import Layout, add_slow_pattern, read_slow_patterns
 from rekal.store.ownership.catalogue import refuse_foreign_index, refuse_foreign_ledger
-from rekal.store.ownership.guard import refuse_foreign_files
-from rekal.store.relocate import has_old_places, move_old_places
-from rekal.store.second_name import restore_first_name
-from rekal.store.slow_patterns import add_slow_pattern, read_slow_patterns
+from rekal.store.ownership.guard import has_old_places, move_old_places, refuse_foreign_files, restore_first_name
 
 if TYPE_CHECKING:  # loading the adapters and the scrubber costs a recall a tenth of a second that it does not need
     from rekal.capture.read_sources import Job

@@ -12,9 +12,9 @@ from rekal.app.context import App
 from rekal.errors import UsageError
 from rekal.model import Checkpoint, CitedMemory, Rewrite, Session
 from rekal.store import queries, session_list, spool
+from rekal.store.database import without_zone
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.memory_log import has_events
-from rekal.store.rows import without_zone
 from rekal.store.session_list import SessionFilter, SessionRow, TextFilter
 
 _AROUND = 70  # characters shown on each side of a mention

@@ -25,8 +25,7 @@ from rekal.install.hooks import plan_hooks
 from rekal.store.layout import ask_for_backfill
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
-from rekal.store.ownership.guard import refuse_foreign_files
-from rekal.store.second_name import keep_second_name, restore_first_name
+from rekal.store.ownership.guard import keep_second_name, refuse_foreign_files, restore_first_name
 
 _BACKFILL = "90d"
 

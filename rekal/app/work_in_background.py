@@ -22,9 +22,9 @@ from rekal.errors import RekalError, StoreBusy
 from rekal.files import read_or_empty, write_atomically
 from rekal.ids import content_hash
 from rekal.install import repair_hooks
+from rekal.store.ownership.guard import restore_first_name
 from rekal.store.layout import CHECKED_REFLEXES, Layout, backfill_asked_for, finish_backfill
 from rekal.store.locks import find_holder, hold_lock
-from rekal.store.second_name import restore_first_name
 
 _LOG_LIMIT = 256 << 10
 _LONGEST_TURN = 6 * 3600.0  # seconds; a back-fill of years takes an hour

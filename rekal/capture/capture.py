@@ -29,10 +29,10 @@ from rekal.git import Repo
 from rekal.ids import checkpoint_id
 from rekal.model import Checkpoint, Rewrite
 from rekal.store import source_state, spool
+from rekal.store.ownership.guard import keep_second_name
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger, set_aside_damaged
 from rekal.store.locks import hold_lock
-from rekal.store.second_name import keep_second_name
 
 Progress = Callable[[int, int], None]
 

@@ -14,8 +14,8 @@ import msgspec
 
 from rekal.files import write_atomically
 from rekal.git import Repo, join_lines, split_at_nul
-from rekal.git.objects import find_present_commits, has_object
 from rekal.git.patch_ids import compute_patch_id, compute_patch_ids, read_branch_patch
+from rekal.git.repo import find_present_commits, has_object
 from rekal.model import Rewrite
 from rekal.plain_text import replace_surrogates
 from rekal.store.database import Connection

@@ -20,8 +20,8 @@ import msgspec
 from rekal import ids
 from rekal.git import Commit
 from rekal.model import Checkpoint, Evidence, FileChange, SessionRange
+from rekal.store.database import without_zone
 from rekal.store.ledger import Ledger
-from rekal.store.rows import without_zone
 
 # Commit times have whole seconds, so a turn of the same second may seem later than the commit it led to.
 _SLACK = timedelta(seconds=2)

@@ -16,7 +16,7 @@ import msgspec
 
 from rekal.errors import GitError
 from rekal.git import Repo, decode_bytes
-from rekal.git.objects import read_objects
+from rekal.git.repo import read_objects
 from rekal.ids import line_hash
 from rekal.model import Edit, Session, ToolCall, writes_whole
 

@@ -21,11 +21,10 @@ from rekal.store import forget_targets
 from rekal.store.erase import Erased, erase, rewrite
 from rekal.store.forget_requests import record_request
 from rekal.store.forget_targets import Match
-from rekal.store.forgotten_words import Scope, add_forgotten_words
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
-from rekal.store.tombstones import forgotten
+from rekal.store.tombstones import WordScope, add_forgotten_words, forgotten
 from rekal.transport import refs, sent_log
 from rekal.transport.refs import Namespace, OwnRef, tip_of
 
@@ -108,7 +107,9 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
         return ForgetResult(name, erased, cleared, others, _finish_deletion(place))
 
 
-def _words_of(request: ForgetRequest, matched: Iterable[str], prompts: Iterable[str]) -> Iterator[tuple[str, Scope]]:
+def _words_of(
+    request: ForgetRequest, matched: Iterable[str], prompts: Iterable[str]
+) -> Iterator[tuple[str, WordScope]]:
     """The words to keep out of texts that are yet to come, each with the texts that it is to be kept out of."""
     yield from ((text, "any") for text in (*request.texts, *matched))
     yield from ((path.strip("/"), "path") for path in request.paths)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rekal.errors import GitError
 from rekal.git import Repo
-from rekal.git.objects import has_object, measure_objects, read_measured_objects
+from rekal.git.repo import has_object, measure_objects, read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Session, Tombstone
 from rekal.store.tombstones import Forgotten
 from rekal.transport import leases, tree

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from rekal.index.writer import Doc, insert_rows, remove_docs
-from rekal.store.database import Connection
-from rekal.store.rows import make_record
+from rekal.store.database import Connection, make_record
 
 _LONGEST_STEERING = 400
 _MOST_COMMANDS = 200

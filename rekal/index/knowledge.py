@@ -14,7 +14,7 @@ import numpy as np
 
 from rekal.errors import GitError
 from rekal.git import Repo, split_at_nul
-from rekal.git.objects import measure_objects, read_objects
+from rekal.git.repo import measure_objects, read_objects
 from rekal.index import schema
 from rekal.index.bm25 import find_occurrences, score_kind, term_weights
 from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree

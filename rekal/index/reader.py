@@ -23,8 +23,7 @@ from rekal.index import schema
 from rekal.index.analysis import ANALYSIS_VERSION
 from rekal.index.schema import KINDS, Kind
 from rekal.index.speakers import Speakers, read_speakers
-from rekal.store.database import Connection, duckdb, open_database, translated_errors
-from rekal.store.rows import make_record
+from rekal.store.database import Connection, duckdb, make_record, open_database, translated_errors
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -13,7 +13,7 @@ from rekal.index.reader import Bools, IndexedText, IndexReader
 from rekal.recall.answer import Hit, Row
 from rekal.recall.question import read_question
 from rekal.recall.search import Look
-from rekal.store.rows import make_record, with_zone
+from rekal.store.database import make_record, with_zone
 
 # Measured on English and code chat: about four characters a token.
 _CHARS_A_TOKEN = 4

@@ -19,8 +19,7 @@ import msgspec
 
 from rekal.ids import content_hash
 from rekal.model import Session, ToolCall, Turn
-from rekal.store.database import Connection
-from rekal.store.rows import insert_rows, without_zone
+from rekal.store.database import Connection, insert_rows, without_zone
 from rekal.store.tombstones import Forgotten, forgotten_among, words_id
 
 DELIVERED_WITHIN = 5

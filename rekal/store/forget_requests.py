@@ -9,11 +9,9 @@ import msgspec
 
 from rekal.ids import derive
 from rekal.model import LOCAL
-from rekal.store.database import Connection
-from rekal.store.forgotten_words import remove_forgotten_words
+from rekal.store.database import Connection, insert_rows, with_zone, without_zone
 from rekal.store.ledger import Ledger
-from rekal.store.rows import insert_rows, with_zone, without_zone
-from rekal.store.tombstones import forgotten
+from rekal.store.tombstones import forgotten, remove_forgotten_words
 
 _ID_LENGTH = 8
 

@@ -1,4 +1,4 @@
-"""data.db: append and read.
+"""data.db: brought to the schema of this version, appended to and read.
 
 A :class:`Ledger` is one short-lived connection. Everything a capture or an import writes happens inside one
 :meth:`Ledger.transaction`, so a crash at any byte leaves the old state or the new one.
@@ -6,7 +6,7 @@ A :class:`Ledger` is one short-lived connection. Everything a capture or an impo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,15 +14,13 @@ from pathlib import Path
 import msgspec
 
 from rekal import ids
-from rekal.errors import NotInitialised, StoreDamaged
+from rekal.errors import NotInitialised, StoreDamaged, StoreTooNew
 from rekal.ids import content_hash
 from rekal.model import LOCAL, Checkpoint, Rewrite, Session, Tombstone
-from rekal.store import migrations
+from rekal.store import schema
 from rekal.store.append import Appended, append_sessions
-from rekal.store.database import Connection, duckdb, open_database, translated_errors
-from rekal.store.forgotten_words import read_forgotten_words
-from rekal.store.rows import insert_rows, without_zone
-from rekal.store.tombstones import forgotten_among, words_id
+from rekal.store.database import Connection, duckdb, insert_rows, open_database, translated_errors, without_zone
+from rekal.store.tombstones import forgotten_among, read_forgotten_words, words_id
 
 # Measured: adding 40 turns to 14,000 takes 55 ms and 32 KB with these, 130 ms and 256 KB with DuckDB's default.
 _BLOCK_SIZE = 16384
@@ -201,7 +199,7 @@ def open_ledger(path: Path, *, read_only: bool, wait: float = 5.0, create: bool 
             if read_only:
                 _check_readable(con, path)
             else:
-                migrations.migrate_schema(con)
+                migrate_schema(con)
             # What goes wrong later, at a page that only a query reads, is the same damage or the same full disk.
             yield Ledger(con, path)
     finally:
@@ -209,8 +207,8 @@ def open_ledger(path: Path, *, read_only: bool, wait: float = 5.0, create: bool 
 
 
 def _check_readable(con: Connection, path: Path) -> None:
-    found = migrations.version_of(con)
-    migrations.refuse_newer(found)
+    found = version_of(con)
+    refuse_newer(found)
     if found == 0:
         raise StoreDamaged(f"{path.name} has no tables", "move it away and run `rekal init`")
 
@@ -240,3 +238,52 @@ def _is_whole(path: Path) -> bool:
     except StoreDamaged:
         return False
     return True
+
+
+# Migrations: the ordered list of what ever changed in data.db's schema.
+#
+# A migration is a named function, additive, run once under the lock; its name stays in ``meta``. A store that knows
+# more migrations than this list is newer than this program and is refused.
+
+Migration = Callable[[duckdb.DuckDBPyConnection], None]
+
+
+def m001_initial(con: duckdb.DuckDBPyConnection) -> None:
+    """The tables of version 1."""
+    for statement in schema.V1:
+        con.execute(statement)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    con.executemany(
+        "INSERT INTO meta VALUES (?, ?)", [("store_id", ids.ulid()), ("created_at", now), ("position", "0")]
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_initial,)
+
+
+def version_of(con: duckdb.DuckDBPyConnection) -> int:
+    """The schema version of an open store; 0 for an empty file."""
+    try:
+        row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    except duckdb.CatalogException:  # to ask the catalogue first takes 6 ms of every opening
+        return 0
+    return int(row[0]) if row else 0
+
+
+def refuse_newer(found: int) -> None:
+    """Raise :class:`StoreTooNew` when a later program wrote the store."""
+    if found > len(MIGRATIONS):
+        raise StoreTooNew(
+            f"this store has version {found} and this rekal understands up to {len(MIGRATIONS)}", "upgrade git-rekal"
+        )
+
+
+def migrate_schema(con: duckdb.DuckDBPyConnection) -> None:
+    """Bring an open, writable store up to date, one transaction a migration."""
+    found = version_of(con)
+    refuse_newer(found)
+    for number, step in enumerate(MIGRATIONS[found:], start=found + 1):
+        con.execute("BEGIN")
+        step(con)
+        con.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', ?)", [str(number)])
+        con.execute("COMMIT")

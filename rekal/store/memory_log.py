@@ -7,10 +7,9 @@ from datetime import UTC
 from typing import Any
 
 from rekal.model import MemoryEvent
-from rekal.store.database import Connection
-from rekal.store.forgotten_words import read_forgotten_words
+from rekal.store.database import Connection, insert_rows, without_zone
 from rekal.store.ledger import Ledger
-from rekal.store.rows import insert_rows, without_zone
+from rekal.store.tombstones import read_forgotten_words
 
 _COLUMNS = "id, memory_id, kind, payload, actor, actor_type, occurred_at, recorded_at, source, origin"
 

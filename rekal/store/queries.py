@@ -9,8 +9,7 @@ from datetime import datetime
 import msgspec
 
 from rekal.model import Checkpoint, Edit, FileChange, Rewrite, Session, SessionRange, ToolCall, Turn
-from rekal.store.database import Connection
-from rekal.store.rows import make_record, with_zone, without_zone
+from rekal.store.database import Connection, make_record, with_zone, without_zone
 
 _SESSION = """id, agent, native_id, author_name, author_email, origin, parent_id, forked_from, actor, agent_type,
     description, spawn_depth, branch, cwd, model, title, started_at"""

@@ -6,8 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from rekal.store.database import Connection
-from rekal.store.rows import make_record, with_zone, without_zone
+from rekal.store.database import Connection, make_record, with_zone, without_zone
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,11 +10,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rekal.store.database import Connection
+from rekal.store.database import Connection, insert_rows, make_record
 from rekal.store.erase import erase
-from rekal.store.forgotten_words import read_forgotten_words
 from rekal.store.ledger import Ledger
-from rekal.store.rows import insert_rows, make_record
+from rekal.store.tombstones import read_forgotten_words
 
 
 class SourceState(msgspec.Struct, frozen=True):

@@ -10,8 +10,7 @@ import msgspec
 
 from rekal.model import LOCAL, Evidence, Role, writes_whole
 from rekal.plain_text import replace_surrogates
-from rekal.store.database import Connection
-from rekal.store.rows import with_zone
+from rekal.store.database import Connection, with_zone
 
 
 class LineEdit(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import msgspec
 
 from rekal.errors import GitError
 from rekal.git import Repo
-from rekal.store.import_rules import UNVERIFIED
+from rekal.model import UNVERIFIED
 from rekal.transport import refs
 
 TRACKING = "refs/rekal-remote/"

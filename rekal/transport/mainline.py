@@ -16,7 +16,7 @@ from enum import StrEnum
 import msgspec
 
 from rekal.git import Repo, join_lines, patch_ids
-from rekal.git.objects import find_present_commits
+from rekal.git.repo import find_present_commits
 from rekal.model import Checkpoint
 
 RULE_VERSION = 2

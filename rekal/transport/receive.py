@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from rekal import ids
 from rekal.errors import GitError, RekalError
 from rekal.git import Repo
-from rekal.git.objects import read_measured_objects
+from rekal.git.repo import read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Rewrite, Session
 from rekal.store import erase
 from rekal.store.import_batch import Batch, Imported

@@ -10,8 +10,8 @@ import msgspec
 
 from rekal.model import LOCAL, Checkpoint, SessionRange, Tombstone
 from rekal.store import queries
+from rekal.store.database import insert_rows, make_record, with_zone, without_zone
 from rekal.store.ledger import Ledger
-from rekal.store.rows import insert_rows, make_record, with_zone, without_zone
 from rekal.transport.mainline import RULE_VERSION, Mainline, Why
 
 Mark = tuple[str, str]

@@ -13,7 +13,7 @@ from itertools import islice
 import msgspec
 
 from rekal.git import Repo
-from rekal.git.objects import has_object, measure_objects, read_measured_objects
+from rekal.git.repo import has_object, measure_objects, read_measured_objects
 from rekal.transport.refs import FORMAT
 from rekal.wire.limits import MAX_SEGMENT
 

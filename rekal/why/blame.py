@@ -15,7 +15,7 @@ import msgspec
 
 from rekal.errors import GitError, UsageError
 from rekal.git import Repo, decode_bytes
-from rekal.git.objects import read_objects
+from rekal.git.repo import read_objects
 
 IGNORE_REVS = ".git-blame-ignore-revs"
 _TIMEOUT = 300.0

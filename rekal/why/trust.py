@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 from typing import Literal
 
-from rekal.model import LOCAL
+from rekal.model import LOCAL, UNVERIFIED
 from rekal.store.database import Connection
-from rekal.store.import_rules import UNVERIFIED
 from rekal.store.why_rows import SessionOrigin, TurnRange, select_session_origins
 
 Signature = Literal["good", "bad", "none", "unchecked"]

@@ -9,9 +9,8 @@ from itertools import groupby
 import msgspec
 
 from rekal.git import Repo
-from rekal.model import LOCAL, CitedMemory
+from rekal.model import LOCAL, UNVERIFIED, CitedMemory
 from rekal.store.database import Connection
-from rekal.store.import_rules import UNVERIFIED
 from rekal.store.why_rows import (
     Quote,
     TurnRange,

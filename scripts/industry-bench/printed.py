@@ -36,9 +36,9 @@ from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
 from rekal.index.vectors import VectorFile, embed_missing, path_for
 from rekal.recall.recall import Options, answer_question
+from rekal.store.database import insert_rows
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
-from rekal.store.rows import insert_rows
 
 STRICTNESS = 0.25  # one in twenty answerable questions silenced
 TOKENS_A_WORD = 1.35

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.git import Repo, find_repo
-from rekal.git.objects import read_objects
+from rekal.git.repo import read_objects
 from rekal.index.build import update_index
 from rekal.index.freshness import head_tree
 from rekal.index.knowledge import FoundPassage, covers_tree, knowledge_part, search_knowledge

@@ -12,8 +12,8 @@ import pytest
 
 from rekal.model import MemoryEvent, Session
 from rekal.store import spool
+from rekal.store.database import insert_rows
 from rekal.store.ledger import open_ledger
-from rekal.store.rows import insert_rows
 from rekal.wire.segment import decode_segments
 from tests.capture.test_link import commit, work
 from tests.conftest import git

@@ -10,8 +10,8 @@ import pytest
 
 from rekal.errors import GitError
 from rekal.git import Repo, find_repo, limit_time
-from rekal.git.objects import measure_objects, read_objects
 from rekal.git.patch_ids import compute_patch_ids
+from rekal.git.repo import measure_objects, read_objects
 from rekal.why.blame import blame_file
 from tests.conftest import git
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rekal import ids
 from rekal.git import Repo
-from rekal.git.objects import read_measured_objects
+from rekal.git.repo import read_measured_objects
 from rekal.model import LOCAL, Rewrite, SessionRange, Tombstone
 from rekal.store.ledger import open_ledger
 from rekal.transport.refs import publish_segments

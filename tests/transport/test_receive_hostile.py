@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from rekal.git import Repo
-from rekal.git.objects import read_measured_objects
+from rekal.git.repo import read_measured_objects
 from rekal.store.ledger import open_ledger
 from rekal.transport.import_queue import Budget
 from rekal.transport.receive import receive_refs

@@ -13,7 +13,7 @@ from rekal.config import Transport
 from rekal.forget.local import ForgetPlace, forget_locally
 from rekal.forget.own_ref import replace_on_remote
 from rekal.forget.request import ForgetRequest
-from rekal.git.objects import read_measured_objects
+from rekal.git.repo import read_measured_objects
 from rekal.model import Checkpoint, FileChange, Session, SessionRange
 from rekal.scrub import Rules, Scrubber
 from rekal.store.ledger import open_ledger

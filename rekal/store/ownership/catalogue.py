@@ -66,7 +66,7 @@ def refuse_foreign_ledger(layout: Layout) -> None:
         return
     if layout.second.exists() and os.path.samestat(layout.data.stat(), layout.second.stat()):
         return  # no checkout can give a file a name in the git directory
-    from rekal.store.migrations import MIGRATIONS  # loads the driver
+    from rekal.store.ledger import MIGRATIONS  # loads the driver
 
     def make(con: Connection, version: int) -> None:
         for step in MIGRATIONS[:version]:
