@@ -27,7 +27,7 @@ from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRa
 from rekal.scrub import Rules, Scrubber
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
-from rekal.transport import tree
+from rekal.transport import arrivals
 from rekal.transport.push import Destination, Pushed, Sender, push_memory
 from rekal.transport.refs import OwnRef, fetch_refspec, own_ref
 
@@ -171,7 +171,7 @@ def payload(remote: Path) -> dict[str, int]:
     """Size of every distinct segment that the refs on a remote hold, by name."""
     repo = find_repo(remote)
     tips = _git(remote, "for-each-ref", "--format=%(objectname)", "refs/rekal").split()
-    found = [tree.find_readable(repo, tree.list_segments(repo, tip, None).segments) for tip in tips]
+    found = [arrivals.find_readable(repo, arrivals.list_segments(repo, tip, None).segments) for tip in tips]
     return {name: size for segments in found for name, (_, size) in segments.items()}
 
 

@@ -85,8 +85,8 @@ def _read_commits(app: App, span: str) -> Iterator[BlamedCommit]:
 def _read_own_refs(app: App) -> tuple[list[str], int]:
     """Return all text in the segments of this clone's own refs, and how many segments do not open."""
     from rekal.git.repo import read_objects
+    from rekal.transport.arrivals import list_segments
     from rekal.transport.refs import ref_prefix
-    from rekal.transport.tree import list_segments
     from rekal.wire.segment import decode_segments
 
     own = ref_prefix(app.config.transport.namespace)

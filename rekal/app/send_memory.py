@@ -11,9 +11,9 @@ from rekal.app.context import App
 from rekal.app.share import sender_of
 from rekal.errors import RekalError, UsageError
 from rekal.store.ledger import open_ledger
+from rekal.transport import departures
 from rekal.transport import push as pushing
-from rekal.transport import sent_log
-from rekal.transport.outgoing import Held, Outgoing
+from rekal.transport.departures import Held, Outgoing
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -103,7 +103,7 @@ def send_from_hook(app: App, remote: str, url: str, updates: Sequence[str]) -> s
         return f"memory was not sent ({error.message}); it goes with the next push"
 
 
-def read_sent(app: App) -> list[sent_log.Push]:
+def read_sent(app: App) -> list[departures.Push]:
     """Read the departures that this clone has kept account of."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        return list(sent_log.list_pushes(ledger))
+        return list(departures.list_pushes(ledger))

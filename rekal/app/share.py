@@ -18,8 +18,8 @@ from rekal.store.database import Connection
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
 from rekal.store.memory_log import has_events, read_events
-from rekal.transport import refs, sent_log
-from rekal.transport.outgoing import Claim
+from rekal.transport import departures, refs
+from rekal.transport.departures import Claim
 from rekal.transport.push import MARKER, Sender
 
 if TYPE_CHECKING:  # the room of capture costs a push 10 ms that it has no use for
@@ -112,7 +112,7 @@ def take_new_clone_id(app: App) -> None:
         ledger.transaction(),
     ):
         # Random from the first character on: the time, with which other ids begin, could be the one of before.
-        sent_log.start_over(ledger, ids.derive("store", ids.ulid()))
+        departures.start_over(ledger, ids.derive("store", ids.ulid()))
     (app.layout.run / MARKER).touch()
 
 

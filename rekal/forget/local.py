@@ -25,7 +25,7 @@ from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 from rekal.store.tombstones import WordScope, add_forgotten_words, forgotten
-from rekal.transport import refs, sent_log
+from rekal.transport import departures, refs
 from rekal.transport.refs import Namespace, OwnRef, tip_of
 
 _WAIT = 60.0
@@ -133,15 +133,17 @@ def _finish_deletion(place: ForgetPlace) -> Unpublished:
     # Deleted rows stay in free pages until the file is written anew.
     rewrite(layout.data, layout.run)
     with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
-        ref, gone, stones = place.ref(ledger), forgotten(ledger.con), sent_log.own_tombstones(ledger)
+        ref, gone, stones = place.ref(ledger), forgotten(ledger.con), departures.own_tombstones(ledger)
     done = Unpublished()
     if tip_of(place.repo, ref.name) and own_ref.ref_holds(place.repo, ref, gone):
         done = own_ref.unpublish_ref(place.repo, layout.run, ref, gone, stones)
         # The new ref carries the tombstones: the next push must not send them a second time.
         with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger, ledger.transaction():
-            sent = sent_log.read_sent(ledger).marks
+            sent = departures.read_sent(ledger).marks
             marks = [("tombstone", stone.target) for stone in stones]
-            sent_log.mark_sent(ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or "")
+            departures.mark_sent(
+                ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or ""
+            )
     else:
         own_ref.drop_replaced_tips(place.repo, layout.run, ref)  # cut short after the ref was replaced
     return done

@@ -18,7 +18,7 @@ from rekal.git import Repo
 from rekal.git.repo import has_object, measure_objects, read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Session, Tombstone
 from rekal.store.tombstones import Forgotten
-from rekal.transport import leases, tree
+from rekal.transport import arrivals, refs
 from rekal.transport.arrivals import TRACKING
 from rekal.transport.refs import OwnRef, publish_segments, tip_of
 from rekal.wire.segment import Record, SegmentReader, encode_segments
@@ -58,7 +58,7 @@ def unpublish_ref(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: S
     remotes = _pushed_to(repo, ref)
     # Before the new ref exists: cut short here, a push still knows what it may replace.
     for remote, there in remotes.items():
-        leases.note_lease(run, remote, there)
+        refs.note_lease(run, remote, there)
     with (run / _REPLACED).open("a", encoding="ascii") as noted:
         noted.write(f"{tip}\n")
     publish_segments(repo, ref, list(encode_segments([*fresh, *kept])), root=True)
@@ -84,7 +84,7 @@ def drop_replaced_tips(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
 
 def _published(repo: Repo, tip: str) -> Iterator[Record]:
     reader = SegmentReader()
-    found = tree.find_readable(repo, tree.list_segments(repo, tip, None).segments)
+    found = arrivals.find_readable(repo, arrivals.list_segments(repo, tip, None).segments)
     for _, data in read_measured_objects(repo, dict(sorted(found.values()))):
         yield from reader.read(data)
 
@@ -164,12 +164,12 @@ def _remove_objects(repo: Repo, old: str) -> tuple[int, int]:
 
 def replace_on_remote(repo: Repo, run: Path, ref: OwnRef, remote: str, seconds: float) -> str:
     """Have a remote take the new ref in place of the old one; what was in the way, empty when nothing was."""
-    options = ("--quiet", "--no-verify", "--recurse-submodules=no", *leases.lease_options(run, remote, ref))
+    options = ("--quiet", "--no-verify", "--recurse-submodules=no", *refs.lease_options(run, remote, ref))
     arguments = ("push", *options, remote, f"{ref.name}:{ref.name}")
     try:
         repo.run(*arguments, timeout=seconds, env=repo.quiet_environment())
     except GitError as error:
         return error.message
     repo.run("update-ref", f"{_PUSHED}{remote}/{ref.name.removeprefix('refs/')}", tip_of(repo, ref.name) or "")
-    leases.drop_lease(run, remote)
+    refs.drop_lease(run, remote)
     return ""

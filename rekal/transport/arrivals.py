@@ -1,16 +1,20 @@
-"""The refs that fetches brought, and what each says about itself."""
+"""The refs that fetches brought: what each says about itself, and what its commits hold."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
 from rekal.errors import GitError
 from rekal.git import Repo
+from rekal.git.repo import has_object, measure_objects, read_measured_objects
 from rekal.model import UNVERIFIED
 from rekal.transport import refs
+from rekal.transport.refs import FORMAT
+from rekal.wire.limits import MAX_SEGMENT
 
 TRACKING = "refs/rekal-remote/"
 MAX_REFS = 4_096
@@ -101,3 +105,149 @@ def check_signatures(repo: Repo, tips: Collection[str]) -> Mapping[str, str]:
     except GitError:
         return dict.fromkeys(tips, UNCHECKED)
     return {sha: word for sha, _, word in (line.partition(" ") for line in out.splitlines())}
+
+
+# Reading what a ref's commit holds, without trusting the size or shape of anything in it.
+#
+# Every commit of a ref holds the segments that it adds. Git objects are asked for their size first and read only within
+# limits.
+
+MAX_FORMAT = 4_096  # bytes of the FORMAT file
+MAX_COMMITS = 1 << 17  # of one ref, the newest
+MAX_FOLDER = 2 << 20  # bytes of one tree
+MAX_TREES = 32 << 20  # bytes of the trees that are read at one go
+MAX_TOP = 64 << 10  # bytes of the tree `segments` of layout 1
+_SECONDS = 120.0
+
+_OLD, _OLD_FOLDER = b"segments", re.compile(rb"[0-9a-f]{2}")
+_SEGMENT = re.compile(rb"([0-9a-f]{16}|[0-9a-f]{40})\.rkl")
+_TREE, _FILE = b"40000", b"100644"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of a tree."""
+
+    mode: bytes
+    name: bytes
+    oid: str
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Additions of a tip to its predecessor: segments by name with the object that should be it.
+
+    ``format`` is version and author of the ref, None when they are not to be read. ``strange`` counts names and trees
+    that have no place here. ``cut`` says that a shallow fetch left older commits behind.
+    """
+
+    format: str | None
+    segments: dict[str, str]
+    strange: int = 0
+    cut: bool = False
+
+
+def list_segments(repo: Repo, tip: str, before: str | None) -> Listing:
+    """List what ``tip`` adds to ``before``; everything when there is no ``before`` or git has it no more."""
+    commits = _list_commits(repo, tip, before)
+    trees = list(dict.fromkeys(islice(commits.values(), MAX_COMMITS)))
+    roots = _trees(repo, trees, MAX_FOLDER)
+    entries = dict.fromkeys(entry for root in roots.values() for entry in root)
+    old = dict.fromkeys(entry.oid for entry in entries if entry.name == _OLD and entry.mode == _TREE)
+    found = _sort_entries(entry for entry in entries if entry.name != FORMAT.encode() and entry.oid not in old)
+    older = _old_segments(repo, list(old))
+    strange = found.strange + older.strange + len(trees) - len(roots) + (len(commits) > MAX_COMMITS)
+    cut = not _cut_short(repo).isdisjoint(commits)
+    return Listing(read_format(repo, tip), older.found | found.found, strange, cut)
+
+
+def _list_commits(repo: Repo, tip: str, before: str | None) -> dict[str, str]:
+    """The commits that ``tip`` reaches and ``before`` does not, newest first, and the tree of each."""
+    known = before and has_object(repo, f"{before}^{{commit}}")
+    since = [f"^{before}"] if known else []
+    form = (f"-n{MAX_COMMITS + 1}", "--format=%H %T", "--no-show-signature")
+    rows = repo.run("log", *form, tip, *since, "--", timeout=_SECONDS).split()
+    return dict(zip(rows[::2], rows[1::2], strict=True))
+
+
+def _cut_short(repo: Repo) -> set[str]:
+    """Commits whose parents a shallow fetch left behind."""
+    try:
+        return set((repo.common_dir / "shallow").read_text(encoding="ascii").split())
+    except FileNotFoundError:
+        return set()
+
+
+def read_format(repo: Repo, tip: str) -> str | None:
+    """Return subject and author of a commit as the text of a FORMAT file; in layout 1 that file."""
+    blob = repo.ask("rev-parse", "--verify", "--quiet", f"{tip}:{FORMAT}")
+    if blob:
+        return _format(repo, blob)
+    form = "%<(64,trunc)%s%nauthor %<(256,trunc)%an%n%<(256,trunc)%ae"
+    subject, name, email = repo.run("log", "-1", f"--format={form}", "--no-show-signature", tip, "--").split("\n")[:3]
+    return f"{subject.strip()}\n{name.strip()} <{email.strip()}>\n"
+
+
+def _format(repo: Repo, blob: str) -> str | None:
+    kind, size = measure_objects(repo, [blob]).get(blob, ("", 0))
+    if kind != "blob" or size > MAX_FORMAT:
+        return None
+    return next((data.decode("utf-8", "replace") for _, data in read_measured_objects(repo, {blob: size})), None)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    found: dict[str, str]
+    strange: int
+
+
+def _sort_entries(entries: Iterable[Entry]) -> _Found:
+    found: dict[str, str] = {}
+    strange = 0
+    for entry in entries:
+        match = _SEGMENT.fullmatch(entry.name)
+        if match and entry.mode == _FILE:
+            found[match[1].decode()] = entry.oid
+        else:
+            strange += 1
+    return _Found(found, strange)
+
+
+def _old_segments(repo: Repo, oids: Sequence[str]) -> _Found:
+    """Find segments in trees of layout 1: folders named by the two digits that all names in them begin with."""
+    tops = _trees(repo, oids, MAX_TOP) if oids else {}
+    entries = dict.fromkeys(entry for top in tops.values() for entry in top)
+    wanted = (entry for entry in entries if entry.mode == _TREE and _OLD_FOLDER.fullmatch(entry.name))
+    folders = dict.fromkeys(entry.oid for entry in wanted)
+    trees = _trees(repo, list(folders), MAX_FOLDER)
+    inside = _sort_entries(dict.fromkeys(entry for tree in trees.values() for entry in tree))
+    odd = sum(entry.oid not in folders for entry in entries)
+    return _Found(inside.found, inside.strange + odd + len(oids) - len(tops) + len(folders) - len(trees))
+
+
+def _read_tree(data: bytes, oid_bytes: int) -> Iterator[Entry]:
+    at = 0
+    while at < len(data):
+        space, end = data.find(b" ", at), data.find(b"\0", at)
+        if space < 0 or end < space or end + 1 + oid_bytes > len(data):
+            return
+        yield Entry(data[at:space], data[space + 1 : end], data[end + 1 : end + 1 + oid_bytes].hex())
+        at = end + 1 + oid_bytes
+
+
+def _trees(repo: Repo, oids: Sequence[str], limit: int) -> dict[str, list[Entry]]:
+    """The entries of those of these trees that are within the limit, as many as take :data:`MAX_TREES` together."""
+    found = measure_objects(repo, oids)
+    good, left = dict[str, int](), MAX_TREES
+    for oid, (kind, size) in found.items():
+        if kind == "tree" and size <= min(limit, left):
+            good[oid] = size
+            left -= size
+    return {oid: list(_read_tree(data, len(oid) // 2)) for oid, data in read_measured_objects(repo, good)}
+
+
+def find_readable(repo: Repo, segments: Mapping[str, str]) -> dict[str, tuple[str, int]]:
+    """Return object and size in bytes, by name, of those segments that are blobs within the size limit."""
+    known = measure_objects(repo, list(segments.values()))
+    return {
+        name: (oid, known[oid][1])
+        for name, oid in segments.items()
+        if oid in known and known[oid][0] == "blob" and known[oid][1] <= MAX_SEGMENT
+    }

@@ -21,9 +21,9 @@ from rekal.store.database import Connection
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
-from rekal.transport import leases, sent_log
+from rekal.transport import departures, refs
+from rekal.transport.departures import Claim, Held, Outgoing, anchors_of, plan_outgoing, remember_verdicts
 from rekal.transport.mainline import Mainline, find_mainline, judge_commits
-from rekal.transport.outgoing import Claim, Held, Outgoing, anchors_of, plan_outgoing, remember_verdicts
 from rekal.transport.refs import OwnRef, Published, is_memory_ref, own_ref, publish_segments, tip_of
 from rekal.wire.segment import encode_segments
 
@@ -146,9 +146,9 @@ def _obstacle(
         return f"{to.name} has no branch yet; memory goes there with the next push"
     if len(sender.settings.remotes) > 1:
         # One ref goes to all remotes: what one of them has merged may be news to another.
-        marks = sent_log.read_sent(ledger).marks
+        marks = departures.read_sent(ledger).marks
         told = [claim for claim in claims if any(("event", event.id) in marks for event in claim.events)]
-        left = [*sent_log.checkpoints_sent(ledger), *anchors_of(ledger, told)]
+        left = [*departures.checkpoints_sent(ledger), *anchors_of(ledger, told)]
         verdicts = judge_commits(sender.repo, mainline, left)
         foreign = sum(not verdict.shareable for verdict in verdicts)
         if foreign:
@@ -185,7 +185,7 @@ def _send_ref(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, a
         "--recurse-submodules=no",
         "--no-follow-tags",
         "--porcelain",
-        *leases.lease_options(run, to.name, ref),
+        *refs.lease_options(run, to.name, ref),
     )
     arguments = ("push", *options, to.name, f"{ref.name}:{ref.name}")
     quiet = sender.repo.quiet_environment()
@@ -197,7 +197,7 @@ def _send_ref(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, a
         raise
     # What the remote has is remembered beside what fetches bring, so that the next push need not ask.
     sender.repo.run("update-ref", seen, tip)
-    leases.drop_lease(run, to.name)
+    refs.drop_lease(run, to.name)
     return tip
 
 
@@ -222,13 +222,13 @@ def _pushed_ref(ref: OwnRef, to: Destination) -> str:
     return f"refs/rekal-pushed/{to.name}/{ref.name.removeprefix('refs/')}"
 
 
-def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int) -> sent_log.Push:
+def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int) -> departures.Push:
     counts = len(outgoing.checkpoints), len(outgoing.sessions)
-    return sent_log.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
+    return departures.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
 
 
 def _note_departure(
-    sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: sent_log.Push | None
+    sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: departures.Push | None
 ) -> None:
     """Record a departure in one transaction: opening the store costs more than everything written here.
 
@@ -241,9 +241,9 @@ def _note_departure(
     ):
         remember_verdicts(ledger, mainline, outgoing.verdicts)
         if tip:
-            sent_log.mark_sent(ledger, outgoing.marks, tip)
+            departures.mark_sent(ledger, outgoing.marks, tip)
         if push:
-            sent_log.record_push(ledger, push)
+            departures.record_push(ledger, push)
 
 
 def read_pushed_refs(lines: Sequence[str]) -> dict[str, str]:

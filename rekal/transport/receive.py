@@ -24,7 +24,7 @@ from rekal.store.import_batch import Batch, Imported
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
-from rekal.transport import arrivals, tree
+from rekal.transport import arrivals
 from rekal.transport.arrivals import BAD, Owner, Ref
 from rekal.transport.import_queue import Budget, Pending, Sink
 from rekal.transport.refs import LAYOUT
@@ -117,7 +117,7 @@ def _drop_copied_refs(repo: Repo, refs: list[Ref]) -> list[Ref]:
     for tip, same in by_tip.items():
         if len({ref.clone for ref in same}) > 1:
             try:
-                text = tree.read_format(repo, tip)
+                text = arrivals.read_format(repo, tip)
             except GitError:
                 text = None  # nothing of it can be read: one of them will say so
             by_author = [ref for ref in same if (owner := arrivals.read_owner(ref, text)) and owner.email]
@@ -148,7 +148,7 @@ def _read_ref(sink: Sink, repo: Repo, ref: Ref, before: str | None, signature: s
     if signature == BAD:
         sink.set_tip(ref, before or "", signature)
         raise _Refused("its signature is bad, nothing of it was taken")
-    listing = tree.list_segments(repo, ref.tip, before)
+    listing = arrivals.list_segments(repo, ref.tip, before)
     owner = arrivals.read_owner(ref, listing.format)
     if owner is None:
         raise _Refused("it does not say what it is, nothing of it was taken")
@@ -164,7 +164,7 @@ def _read_ref(sink: Sink, repo: Repo, ref: Ref, before: str | None, signature: s
 class _Arrival:
     """One ref being read; ``imported`` is what the sink has written of it."""
 
-    def __init__(self, repo: Repo, ref: Ref, owner: Owner, listing: tree.Listing, signature: str) -> None:
+    def __init__(self, repo: Repo, ref: Ref, owner: Owner, listing: arrivals.Listing, signature: str) -> None:
         self.ref = ref
         self.imported = Imported()
         self._repo = repo
@@ -234,7 +234,7 @@ class _Arrival:
         return None
 
     def _segments(self, left: int) -> Iterator[bytes]:
-        found = tree.find_readable(self._repo, self._listing.segments)
+        found = arrivals.find_readable(self._repo, self._listing.segments)
         self._left_out["segments over the size limit or not there"] = len(self._listing.segments) - len(found)
         names: dict[str, str] = {}
         wanted: dict[str, int] = {}

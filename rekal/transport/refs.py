@@ -1,4 +1,4 @@
-"""Our refs: their names, and commits on them made without touching the work tree or the user's index.
+"""Our refs: their names, commits on them made without touching the work tree or the index, and leases on them.
 
 One ref a clone, written by that clone alone, so every push is a fast-forward. Its commits are made with git's plumbing,
 without an index.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -125,3 +126,38 @@ def _write_commit(repo: Repo, author: Author, tree: str, parents: Sequence[str])
         except GitError as error:
             note = f"not signed ({error.message})"
     return repo.run(*arguments, "--no-gpg-sign", env=env).strip(), note
+
+
+# Remotes that still have a ref as it was before something was forgotten.
+#
+# The next push there replaces the ref instead of adding to it, if and only if the remote still has the tip that was
+# noted: git's lease. A note is made before the ref changes and goes when the remote has taken the new one.
+
+_FOLDER = "leases"
+
+
+def note_lease(run: Path, remote: str, tip: str) -> None:
+    """Remember the tip that a remote has, unless an earlier note did: the remote has not moved since."""
+    path = _lease_path(run, remote)
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists():
+        path.write_text(tip, encoding="ascii")
+
+
+def drop_lease(run: Path, remote: str) -> None:
+    """Forget the note: the remote has the ref as it is now."""
+    _lease_path(run, remote).unlink(missing_ok=True)
+
+
+def lease_options(run: Path, remote: str, ref: OwnRef) -> Sequence[str]:
+    """Return options for ``git push`` that replace the ref there; none where adding to it will do."""
+    try:
+        tip = _lease_path(run, remote).read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return ()
+    return (f"--force-with-lease={ref.name}:{tip}",)
+
+
+def _lease_path(run: Path, remote: str) -> Path:
+    # A remote's name may hold slashes.
+    return run / _FOLDER / remote.replace("%", "%25").replace("/", "%2F")

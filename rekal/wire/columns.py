@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from rekal.wire import strings
+from rekal.wire import limits
 from rekal.wire.limits import MAX_COLUMNS, MAX_ITEMS, MAX_NAME, MAX_SEQ, Damaged, SkipReason, Tally
 
 Value = TypeVar("Value")
@@ -95,12 +95,12 @@ class ColumnWriter:
         """Strings that repeat: 0 for None, else one more than the place in the table."""
         table = self._table
         self.ints(
-            [0 if value is None else table.setdefault(strings.clip_name(value), len(table)) + 1 for value in values]
+            [0 if value is None else table.setdefault(limits.clip_name(value), len(table)) + 1 for value in values]
         )
 
     def texts(self, values: Iterable[str | None]) -> None:
         """Two columns: all texts in one run, and the length of each plus one, 0 for None."""
-        cleaned = [None if value is None else strings.clean_text(value) for value in values]
+        cleaned = [None if value is None else limits.clean_text(value) for value in values]
         self._columns.append("".join(text for text in cleaned if text))
         self.ints([0 if text is None else len(text) + 1 for text in cleaned])
 
@@ -109,10 +109,10 @@ class ColumnWriter:
         known = list(values)
         if len(known) > MAX_ITEMS:
             raise ValueError(f"{len(known)} entries in one column")
-        if all(map(strings.is_id, known)):
-            self.blob(b"".join(strings.pack_id(key) for key in known if key))
+        if all(map(limits.is_id, known)):
+            self.blob(b"".join(limits.pack_id(key) for key in known if key))
         else:
-            self._columns.append([strings.pack_key(key) for key in known])
+            self._columns.append([limits.pack_key(key) for key in known])
 
     def blob(self, data: bytes) -> None:
         """Bytes as they are."""
@@ -196,13 +196,13 @@ class ColumnReader:
         return raw
 
     def _names(self) -> list[str]:
-        text = strings.clean_text(_decode_column(_TEXT, self._take()))
+        text = limits.clean_text(_decode_column(_TEXT, self._take()))
         lengths = _decode_column(_INTS, self._list(None))
         if lengths and min(lengths) < 0:
             raise Damaged(SkipReason.DAMAGED, "a negative length")
         names = [name for name in _cut_column(text, lengths) if name is not None]
         self.tally.skip(SkipReason.LONG_NAME, sum(len(name) > MAX_NAME for name in names))
-        return [strings.clip_name(name) for name in names]
+        return [limits.clip_name(name) for name in names]
 
     def ints(self, count: int, low: int = 0, high: int = MAX_SEQ) -> list[int]:
         """A column of ``count`` numbers from ``low`` to ``high``."""
@@ -242,14 +242,14 @@ class ColumnReader:
 
     def texts(self, count: int) -> list[str | None]:
         """Texts, or None."""
-        text = strings.clean_text(_decode_column(_TEXT, self._take()))
+        text = limits.clean_text(_decode_column(_TEXT, self._take()))
         return _cut_column(text, [length - 1 if length else None for length in self.ints(count)])
 
     def keys(self, count: int) -> list[str | None]:
         """Ids and hashes, or None."""
         if self._next < len(self._raws) and memoryview(self._raws[self._next])[0] in _BLOBS:
-            return list(strings.unpack_ids(self.blob(16 * count)))
-        return [strings.unpack_key(key) for key in _decode_column(_KEYS, self._list(count))]
+            return list(limits.unpack_ids(self.blob(16 * count)))
+        return [limits.unpack_key(key) for key in _decode_column(_KEYS, self._list(count))]
 
     def blob(self, size: int) -> bytes:
         """Exactly ``size`` bytes."""

@@ -1,4 +1,4 @@
-"""The envelope: a segment's header, its frames, their checksums and their compression.
+"""The envelope: a segment's header and its frames, and how small and large payloads fit into them.
 
 A frame is ``type, flags, compressed length, uncompressed length, checksum, payload``. Reading never trusts a number:
 lengths and the ratio between them are compared with :mod:`rekal.wire.limits` first, the checksum covers
@@ -9,7 +9,7 @@ a frame that makes no sense the search for the next one goes by zstd's magic num
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,8 @@ import zstandard
 
 from rekal.errors import RekalError
 from rekal.wire import limits
-from rekal.wire.limits import Damaged, SkipReason, Tally
+from rekal.wire.columns import ColumnReader, ColumnWriter
+from rekal.wire.limits import MAX_BUNDLED, Damaged, SkipReason, Tally
 
 MAGIC = b"RKL"
 FORMAT = 2
@@ -285,3 +286,94 @@ def read_frames(data: bytes, kinds: range, tally: Tally) -> Iterator[Frame]:
             tally.skip(error.reason)
             continue
         yield Frame(header.kind, payload)
+
+
+# Payloads of several kinds in one frame: in a small push each kind alone is too little to compress well.
+
+_INNER = msgspec.msgpack.Decoder(list[tuple[int, bytes]])
+_ARRAY = 0x90  # of MessagePack, with up to 15 entries; the number is in the lower bits
+
+
+def join_payloads(payloads: Mapping[int, bytes]) -> bytes:
+    """Return one payload that holds all of ``payloads``, which are by kind."""
+    return msgspec.msgpack.encode(list(payloads.items()))
+
+
+def split_payloads(payload: bytes, kinds: Container[int], tally: Tally) -> list[tuple[int, bytes]]:
+    """Return kind and payload of each whose kind is among ``kinds``, as :func:`join_payloads` took them.
+
+    Others are counted in ``tally``.
+    """
+    if not payload or not _ARRAY < payload[0] <= _ARRAY + MAX_BUNDLED:
+        tally.skip(SkipReason.BOMB)
+        return []
+    try:  # a stranger's bytes: any error of the decoder is damage
+        inner = _INNER.decode(payload)
+    except (msgspec.DecodeError, RecursionError):
+        tally.skip(SkipReason.DAMAGED)
+        return []
+    known = [(kind, data) for kind, data in inner if kind in kinds]
+    tally.skip(SkipReason.UNKNOWN_FRAME, len(inner) - len(known))
+    return known
+
+
+# Payloads too large for one frame travel in pieces, in any order and over several segments.
+
+
+def _payload_digest(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=16).digest()
+
+
+def _pack_fragment(kind: int, digest: bytes, index: int, count: int, piece: bytes) -> bytes:
+    out = ColumnWriter(1)
+    out.ints([kind, index, count, len(piece)])
+    out.blob(digest)
+    out.blob(piece)
+    return out.payload()
+
+
+def cut_payload(kind: int, payload: bytes) -> list[bytes]:
+    """Return the payloads of the frames that carry ``payload`` of type ``kind``; none when it is too large."""
+    starts = range(0, len(payload), limits.FRAGMENT)
+    if len(starts) > limits.MAX_FRAGMENTS:
+        return []
+    digest = _payload_digest(payload)
+    return [
+        _pack_fragment(kind, digest, index, len(starts), payload[start : start + limits.FRAGMENT])
+        for index, start in enumerate(starts)
+    ]
+
+
+class Pieces:
+    """Pieces of payloads too large for one frame, until they are complete. What is held is bounded."""
+
+    def __init__(self, kinds: range) -> None:
+        self._kinds = kinds
+        self._held: dict[tuple[int, bytes, int], dict[int, bytes]] = {}
+        self._bytes = 0
+
+    @property
+    def waiting(self) -> int:
+        """Number of pieces that are held."""
+        return sum(map(len, self._held.values()))
+
+    def add(self, columns: ColumnReader) -> tuple[int, bytes] | None:
+        """Take one piece; the kind and the payload once it is whole. Raises :class:`Damaged`."""
+        kind, index, count, size = columns.ints(4)
+        digest, piece = columns.blob(16), columns.blob(size)
+        columns.close()
+        if not 0 <= index < count <= limits.MAX_FRAGMENTS or kind not in self._kinds:
+            raise Damaged(SkipReason.DAMAGED, "a piece of nothing")
+        if self._bytes + size > limits.MAX_HELD:
+            raise Damaged(SkipReason.BOMB, "too many unfinished pieces")
+        pieces = self._held.setdefault((kind, digest, count), {})
+        self._bytes += size - len(pieces.get(index, b""))
+        pieces[index] = piece
+        if len(pieces) < count:
+            return None
+        del self._held[kind, digest, count]
+        payload = b"".join(pieces[i] for i in range(count))
+        self._bytes -= len(payload)
+        if _payload_digest(payload) != digest:
+            raise Damaged(SkipReason.DAMAGED, "pieces that do not fit together")
+        return kind, payload

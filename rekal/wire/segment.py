@@ -15,13 +15,11 @@ from typing import cast
 import msgspec
 
 from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, Tombstone
-from rekal.wire import bundle, limits, records, session_parts
+from rekal.wire import frames, limits, records, session_parts
 from rekal.wire.columns import ColumnReader
-from rekal.wire.fragments import Pieces, cut_payload
-from rekal.wire.frames import HEADER, Packed, Packer, read_frames
+from rekal.wire.frames import HEADER, Packed, Packer, Pieces, cut_payload, read_frames
 from rekal.wire.limits import Damaged, SkipReason, Tally, WireReport
-from rekal.wire.session_parts import SessionPart
-from rekal.wire.unsafe_paths import without_unsafe_paths
+from rekal.wire.session_parts import SessionPart, without_unsafe_paths
 
 Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
 
@@ -85,7 +83,7 @@ def _bundle(groups: Mapping[int, Sequence[Record]], most: int) -> bytes | None:
     if len(groups) < 2 or sum(_payload_weight(record) for group in groups.values() for record in group) > most:
         return None
     try:
-        return bundle.join_payloads({kind: _pack(kind, group) for kind, group in groups.items()})
+        return frames.join_payloads({kind: _pack(kind, group) for kind, group in groups.items()})
     except (ValueError, OverflowError):
         return None
 
@@ -243,7 +241,7 @@ class SegmentReader:
 
     def _unpack_all(self, kind: int, payload: bytes) -> Iterator[Record]:
         """The records of a frame; a payload in it that cannot be used costs itself."""
-        payloads = bundle.split_payloads(payload, _WHOLE, self._tally) if kind == BUNDLE else [(kind, payload)]
+        payloads = frames.split_payloads(payload, _WHOLE, self._tally) if kind == BUNDLE else [(kind, payload)]
         for inner, data in payloads:
             try:
                 yield from self._unpack(inner, data)

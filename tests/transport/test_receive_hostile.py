@@ -59,7 +59,7 @@ def test_bytes_under_a_name_that_is_not_theirs_are_not_taken(mara: Clone, noor: 
 def test_a_blob_over_the_limit_is_never_read(mara: Clone, noor: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     huge = named(HEADER + bytes(MAX_SEGMENT))
     mara.raw(files(mara, good(), huge))
-    from rekal.transport import tree
+    from rekal.transport import arrivals
 
     read: list[int] = []
 
@@ -68,7 +68,7 @@ def test_a_blob_over_the_limit_is_never_read(mara: Clone, noor: Clone, monkeypat
         return read_measured_objects(repo, known)
 
     monkeypatch.setattr("rekal.transport.receive.read_measured_objects", noted)
-    monkeypatch.setattr(tree, "read_measured_objects", noted)
+    monkeypatch.setattr(arrivals, "read_measured_objects", noted)
     received = noor.receive()
     assert max(read) < MAX_SEGMENT
     assert received.imported.sessions == 1

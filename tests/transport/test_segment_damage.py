@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rekal.errors import RekalError
 from rekal.model import Turn
-from rekal.wire import bundle, frames, limits
+from rekal.wire import frames, limits
 from rekal.wire.frames import HEADER, Packer, pack_varint
 from rekal.wire.limits import SkipReason, WireReport
 from rekal.wire.segment import (
@@ -305,7 +305,7 @@ PARTS = [(one.kind, one.payload) for one in frames.read_frames(BUNDLED.data, ran
 def test_a_small_commit_is_one_frame_that_holds_every_kind() -> None:
     assert _read(BUNDLED.data)[0] == WHOLE
     assert [kind for kind, _ in PARTS] == [BUNDLE]
-    assert bundle.split_payloads(PARTS[0][1], range(1, 7), limits.Tally()) == PAYLOADS
+    assert frames.split_payloads(PARTS[0][1], range(1, 7), limits.Tally()) == PAYLOADS
     assert len(BUNDLED.data) < 0.9 * len(SEGMENT.data)
 
 
@@ -317,7 +317,7 @@ def test_much_at_once_does_not_share_a_frame() -> None:
 
 def test_a_payload_of_a_bundle_that_is_damaged_costs_itself() -> None:
     turns = dict(PAYLOADS)[TURNS]
-    payload = bundle.join_payloads(dict(PAYLOADS) | {TURNS: turns[:-1]})
+    payload = frames.join_payloads(dict(PAYLOADS) | {TURNS: turns[:-1]})
 
     found, report = _read(_packed(BUNDLE, payload))
 

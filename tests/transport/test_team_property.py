@@ -18,8 +18,7 @@ from rekal.model import Checkpoint, FileChange, Session, SessionRange
 from rekal.scrub import Rules, Scrubber
 from rekal.store.ledger import open_ledger
 from rekal.transport import push as pushing
-from rekal.transport.arrivals import BAD
-from rekal.transport.tree import find_readable, list_segments
+from rekal.transport.arrivals import BAD, find_readable, list_segments
 from rekal.wire.segment import SegmentReader
 from tests.conftest import git
 from tests.transport.team import Clone, at, bare, talk

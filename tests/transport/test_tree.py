@@ -8,11 +8,10 @@ import pytest
 
 from rekal.git import Repo, find_repo
 from rekal.model import Author
-from rekal.transport import tree
-from rekal.transport.arrivals import Ref, read_owner
+from rekal.transport import arrivals
+from rekal.transport.arrivals import Ref, list_segments, read_owner
 from rekal.transport.receive import receive_refs
 from rekal.transport.refs import OwnRef, own_ref, publish_segments, tip_of
-from rekal.transport.tree import list_segments
 from rekal.wire.frames import HEADER
 from rekal.wire.segment import Segment, segment_name
 from tests.conftest import git
@@ -97,7 +96,9 @@ def test_the_first_layout_is_read_and_added_to(repo: Path, ref: OwnRef) -> None:
     tip = add(here, ref, 2)
 
     assert tip_of(here, f"{tip}^") == first
-    assert list_segments(here, first, None) == tree.Listing("rekal 1\nstore x\nauthor Mara <m@e>\n", {old.name: blob})
+    assert list_segments(here, first, None) == arrivals.Listing(
+        "rekal 1\nstore x\nauthor Mara <m@e>\n", {old.name: blob}
+    )
     assert set(list_segments(here, tip, first).segments) == names(2)
     assert set(list_segments(here, tip, None).segments) == {old.name} | names(2)
     assert list_segments(here, tip, None).format == "rekal 2\nauthor Mara <mara@example.com>\n"
@@ -107,7 +108,7 @@ def test_trees_without_end_are_not_all_read(repo: Path, ref: OwnRef, monkeypatch
     here = find_repo(repo)
     for number in range(12):
         tip = add(here, ref, number)
-    monkeypatch.setattr(tree, "MAX_TREES", 5 * 48)  # a tree of one segment takes 48 bytes
+    monkeypatch.setattr(arrivals, "MAX_TREES", 5 * 48)  # a tree of one segment takes 48 bytes
 
     found = list_segments(here, tip, None)
 
@@ -119,7 +120,7 @@ def test_commits_without_end_are_not_all_read(repo: Path, ref: OwnRef, monkeypat
     here = find_repo(repo)
     for number in range(6):
         tip = add(here, ref, number)
-    monkeypatch.setattr(tree, "MAX_COMMITS", 4)
+    monkeypatch.setattr(arrivals, "MAX_COMMITS", 4)
 
     found = list_segments(here, tip, None)
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from rekal import ids
 from rekal.model import SessionRange
 from rekal.transport import arrivals
+from rekal.transport.departures import Sent
 from rekal.transport.receive import MAX_RANGE, MOST_NOTES
-from rekal.transport.sent_log import Sent
 from tests.conftest import git
 from tests.transport.team import Clone, bare, commit_of, talk
 

@@ -10,8 +10,8 @@ from benchmarks.bench_writers import Writer, interleave, payload, size, team
 from rekal.git import find_repo
 from rekal.git.repo import read_measured_objects
 from rekal.store.ledger import open_ledger
+from rekal.transport.arrivals import find_readable, list_segments
 from rekal.transport.receive import receive_refs
-from rekal.transport.tree import find_readable, list_segments
 from rekal.wire.segment import decode_segments
 from tests.conftest import git
 

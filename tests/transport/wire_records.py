@@ -27,9 +27,9 @@ from rekal.model import (
     Turn,
 )
 from rekal.wire.columns import ColumnWriter
+from rekal.wire.limits import safe_path
 from rekal.wire.segment import Record
 from rekal.wire.session_parts import SessionPart, wire_hash
-from rekal.wire.strings import safe_path
 
 START = datetime(2025, 9, 14, 8, 30, 12, 345_000, tzinfo=UTC)
 EMAIL = "mara@example.com"

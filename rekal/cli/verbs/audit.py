@@ -15,7 +15,7 @@ from rekal.cli.memory_output import parse_moment
 from rekal.cli.output import format_minute, json_option, print_record
 from rekal.cli.verbs.memory.history import entry_row
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.transport.sent_log import Push
+from rekal.transport.departures import Push
 
 
 class AuditAnswer(msgspec.Struct, frozen=True):
