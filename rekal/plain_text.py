@@ -1,9 +1,35 @@
-"""Text made safe to show: without the characters that change how a terminal, a person or an agent reads the rest."""
+"""Text in every room: patterns that are compiled when first used, and text made safe to show.
+
+Safe to show is text without the characters that change how a terminal, a person or an agent reads the rest.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cached_property
+from typing import Any, AnyStr, Generic, cast
+
+
+def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """An expression that is compiled at its first use, and raises ``re.error`` there when it does not compile."""
+    # The adapters have seventy, which take 60 ms to compile; a capture that finds nothing new needs three of them.
+    return cast("re.Pattern[AnyStr]", _Later(source, flags))
+
+
+class _Later(Generic[AnyStr]):
+    def __init__(self, source: AnyStr, flags: int) -> None:
+        self._source: AnyStr = source
+        self._flags = flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[AnyStr]:
+        return re.compile(self._source, self._flags)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._compiled, name)
+        setattr(self, name, found)  # from the second use on it costs what it costs on the pattern itself
+        return found
+
 
 # Controls, DEL and C1 (escape sequences); every format character of Unicode (bidi, zero width, tags and their like);
 # letters that show nothing; surrogates. A test holds the list against Unicode's categories.
@@ -13,6 +39,10 @@ _HIDDEN = (
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _BREAKS = "\r\x0b\x0c\x1c-\x1f\x85\u2028\u2029"
+_ANY_HIDDEN = lazy_pattern(f"[{_HIDDEN}]")
+_ANY_BREAK = lazy_pattern(f"\r\n|[{_BREAKS}]")
+_ANY_LINE_END = lazy_pattern(f"\r\n|[\n{_BREAKS}]")
+_ANY_OF_BOTH = lazy_pattern(f"[{_HIDDEN}{_BREAKS}]")
 
 
 def replace_surrogates(text: str) -> str:
@@ -28,7 +58,7 @@ def replace_surrogates(text: str) -> str:
 
 def clean_text(text: str) -> str:
     """Return ``text`` without hidden characters; of what breaks a line only line feeds are left, tabs stay."""
-    return _pattern(f"[{_HIDDEN}]").sub("", _pattern(f"\r\n|[{_BREAKS}]").sub("\n", text))
+    return _ANY_HIDDEN.sub("", _ANY_BREAK.sub("\n", text))
 
 
 def clean_line(text: str) -> str:
@@ -36,18 +66,13 @@ def clean_line(text: str) -> str:
     # Almost all that is printed is plain, and compiling the patterns costs 3 ms.
     if text.isascii() and text.isprintable():
         return text
-    return _pattern(f"[{_HIDDEN}]").sub("", _pattern(f"\r\n|[\n{_BREAKS}]").sub(" ", text))
+    return _ANY_HIDDEN.sub("", _ANY_LINE_END.sub(" ", text))
 
 
 def escape_hidden(json_text: str) -> str:
     """Return JSON with hidden characters as ``\\uXXXX``: they can only stand in strings, whose value stays the same."""
     plain = json_text.isascii() and "\x7f" not in json_text  # JSON itself escapes the other controls of ASCII
-    return json_text if plain else _pattern(f"[{_HIDDEN}{_BREAKS}]").sub(_escape, json_text)
-
-
-@cache
-def _pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression)
+    return json_text if plain else _ANY_OF_BOTH.sub(_escape, json_text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -125,7 +125,7 @@ def list_unused_patterns(app: App) -> list[str]:
     """Name the patterns of the shared settings file that are broken or take too long, a sentence each."""
     if not app.settings.shared_patterns:
         return []
-    from rekal.scrub.timed_pattern import find_broken_patterns
+    from rekal.scrub.rules import find_broken_patterns
 
     slow = dict.fromkeys(read_slow_patterns(app.layout), "it takes too long")
     broken = find_broken_patterns(app.settings.shared_patterns) | slow

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.check import Finding
 from rekal.memory.matchers import LONGEST_LINE, Matcher, any_match, find_spans
 from rekal.memory.scope import Place, in_scope, path_matches
 from rekal.memory.state import Memory
+from rekal.plain_text import lazy_pattern
 
 _HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _PROSE = lazy_pattern(

@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.matchers import Span
+from rekal.plain_text import lazy_pattern
 
 Mute = Literal["question", "removal", "negation", "guard", "document"]
 """Why a mention is no plan to do it."""

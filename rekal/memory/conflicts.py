@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.scope import path_matches
 from rekal.memory.state import Memories, Memory
+from rekal.plain_text import lazy_pattern
 
 CONTRADICTS = "contradicts"
 Why = Literal["link", "subject", "opposite", "ruling", "rejected before", "same"]

@@ -12,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.git import Repo
 from rekal.memory.state import Memory
+from rekal.plain_text import lazy_pattern
 
 _NAMED_FILE = lazy_pattern(r"[\w.@-]+(?:/[\w.@-]+)+|\b[\w-]+\.[A-Za-z]{1,5}\b")
 _QUOTED = lazy_pattern(r"`([^`\n]{3,80})`")

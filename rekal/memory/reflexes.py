@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 Kind = Literal["decision", "dead_end", "preference"]
 

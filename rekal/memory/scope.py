@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.memory.events import Scope
+from rekal.plain_text import lazy_pattern
 
 _PATH = lazy_pattern(
     r"[\w.@-]+(?:/[\w.*@{}-]+)+/?"

@@ -1,4 +1,4 @@
-"""Home directories: the user's own becomes ``~``, anybody else's keeps its place under a name_pseudonym.
+"""Home directories and names of accounts: the user's own home becomes ``~``, anybody else's gets a pseudonym.
 
 Covers Linux, macOS (also under ``/private``), Windows with any number of escaped backslashes or with forward slashes,
 Git Bash, WSL, percent-encoded URIs, and the form in which an agent writes a directory as one name
@@ -11,11 +11,97 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from rekal.scrub.accounts import find_account_names
-from rekal.scrub.people import name_pseudonym
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
+from rekal.scrub.personal_data import name_pseudonym
 from rekal.scrub.rules import Rules
-from rekal.scrub.secrets.placeholder import word_set
+from rekal.scrub.secrets.named import word_set
+
+# Names of accounts outside of paths: environments, ``id``, ``ls -l``, ``ps``, prompts, ``~name``, Windows domains.
+#
+# The name becomes the same pseudonym that its home directory would get. A form is tried only where a literal of it
+# stands, because a pattern that begins with a name would be tried at every character of every text.
+
+Span = tuple[int, int]
+
+_ACCOUNT = r"[A-Za-z_][A-Za-z0-9_.\-]{1,31}"
+_QUOTE = r"""\\*["']?"""
+_VARIABLE = lazy_pattern(
+    rf"(?<![A-Za-z])(?:USERNAME|USER|LOGNAME){_QUOTE}[ ]?[=:][ ]?{_QUOTE}(?P<name>{_ACCOUNT})(?![\w(./])"
+)
+_IDENTITY = lazy_pattern(rf"(?:(?<=[ug]id=)|(?<=groups=)|(?<=,))\d+\((?P<name>{_ACCOUNT})\)")
+_LISTED = lazy_pattern(
+    rf"[dlbcps\-](?:[r\-][w\-][xsStT\-]){{3}}[@+.]?[ \t]+\d+[ \t]+(?P<name>{_ACCOUNT})"
+    rf"(?:[ \t]+(?P<group>{_ACCOUNT}))?(?=[ \t])"
+)
+# A line of ``ps aux``: the name, the number, two shares, two sizes and the terminal.
+_PROCESS = lazy_pattern(
+    rf"(?P<name>{_ACCOUNT})[+]?[ ]+\d+(?:[ ]+\d+\.\d){{2}}(?:[ ]+\d+){{2}}[ ]+(?:\?|pts/\d+|tty\w+)[ ]"
+)
+_PROMPT_NAME = lazy_pattern(rf"(?<![\w.@/:]){_ACCOUNT}\Z")
+_PROMPT_REST = lazy_pattern(r"@[\w\-]+:[~/][^\s$#:@]{0,80}[$#](?=\s)")
+_BRACKET_PROMPT = lazy_pattern(rf"\[(?P<name>{_ACCOUNT})@[\w.\-]+ [^\]\n]{{1,80}}\][$#]")
+_TILDE = lazy_pattern(r"(?<![\w/~.^\-])~(?P<name>[a-z][a-z0-9_\-]{2,31})(?=/)")
+_DOMAIN = lazy_pattern(rf"(?:whoami(?:\s|\\n)+|/user:)(?:[A-Za-z0-9\-]+\\+)(?P<name>{_ACCOUNT})")
+
+
+def find_account_names(text: str) -> Iterator[Span]:
+    """Yield the spans of account names, of persons and of machines alike."""
+    if "=" in text or ":" in text:
+        for literal in ("USER", "LOGNAME"):
+            yield from _names_at(text, literal, _VARIABLE)
+    if "~" in text:
+        yield from _names_at(text, "~", _TILDE)
+    if ("?" in text and " ? " in text) or ("/" in text and " pts/" in text):
+        yield from _find_processes(text)
+    if "(" in text and "id=" in text and ("uid=" in text or "gid=" in text):
+        yield from (match.span("name") for match in _IDENTITY.finditer(text))
+    if "rw" in text and ("-rw" in text or "drwx" in text or "lrwx" in text):
+        for match in _LISTED.finditer(text):
+            yield match.span("name")
+            if match["group"]:
+                yield match.span("group")
+    if "@" in text:
+        yield from _find_prompts(text)
+    if "\\" in text and ("whoami" in text or "/user:" in text):
+        yield from (match.span("name") for match in _DOMAIN.finditer(text))
+
+
+def _names_at(text: str, literal: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    """Yield the spans of the names that ``pattern`` finds where ``literal`` stands."""
+    at = text.find(literal)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match:
+            yield match.span("name")
+        at = text.find(literal, at + 1)
+
+
+def _find_processes(text: str) -> Iterator[Span]:
+    """Yield the names of the lines of ``ps aux``, each looked for from the terminal back to the start of its line."""
+    for terminal in (" ? ", " pts/"):
+        at = text.find(terminal)
+        while at >= 0:
+            # Before a question of code stands no number and no column of blanks.
+            if text[at - 1] in " 0123456789":
+                line = text[max(0, at - 120) : at].replace("\\n", " \n")
+                match = _PROCESS.match(text, max(0, at - len(line) + line.rfind("\n") + 1))
+                if match and match.end() > at:
+                    yield match.span("name")
+            at = text.find(terminal, at + 1)
+
+
+def _find_prompts(text: str) -> Iterator[Span]:
+    """Yield the names of shells' prompts: ``name@host:~/folder$`` and ``[name@host folder]$``."""
+    if "]$" in text or "]#" in text:
+        yield from (match.span("name") for match in _BRACKET_PROMPT.finditer(text))
+    at = text.find("@")
+    while at >= 0:
+        # What follows the sign is looked at first: few addresses go on like a prompt.
+        name = _PROMPT_NAME.search(text, max(0, at - 33), at) if _PROMPT_REST.match(text, at) else None
+        if name:
+            yield name.span()
+        at = text.find("@", at + 1)
+
 
 _SLASH = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])"
 _NAME = r"""[^\\/\s"'`:;,<>|?*()\[\]{}&=#%$@~!]{1,64}"""
@@ -23,20 +109,22 @@ _END = r"""(?=[/\\\s"'`:;,<>|?*()\[\]{}&=#%$@!]|\.(?:\s|\Z)|\Z)"""
 _HOMES = ("home", "users")
 
 # What follows "home" or "users": a name and what ends it; Windows names may hold one space before a backslash.
-_PATH = Regex(rf"(?:home|[Uu]sers|HOME|USERS){_SLASH}(?P<name>{_NAME}(?: [\w.\-]{{1,32}}(?=\\))?)(?P<more>{_SLASH})?")
-_DASHED = Regex(r"(?:home|[Uu]sers)-(?P<name>[A-Za-z0-9_\-]{1,64})")
+_PATH = lazy_pattern(
+    rf"(?:home|[Uu]sers|HOME|USERS){_SLASH}(?P<name>{_NAME}(?: [\w.\-]{{1,32}}(?=\\))?)(?P<more>{_SLASH})?"
+)
+_DASHED = lazy_pattern(r"(?:home|[Uu]sers)-(?P<name>[A-Za-z0-9_\-]{1,64})")
 # What may stand before it: a slash, before that a drive or mount, and before that no longer path or word.
-_BEFORE = Regex(
+_BEFORE = lazy_pattern(
     rf"(?:{_SLASH}private(?={_SLASH})|{_SLASH}mnt{_SLASH}[A-Za-z](?={_SLASH})|(?<![A-Za-z0-9])[A-Za-z](?::|%3[Aa])|"
     rf"{_SLASH}cygdrive{_SLASH}[A-Za-z](?={_SLASH})|{_SLASH}(?:export|usr|var|nfs|net|data)(?={_SLASH})|"
     rf"(?<![\w.~/\\])\\{{2,4}}[\w.$\-]{{1,40}}(?:\\{{1,2}}[\w.$\-]{{1,40}})?(?=\\)|"
     rf"(?<![\w.~/\\]){_SLASH}[A-Za-z](?={_SLASH}\Z))?{_SLASH}\Z"
 )
-_DASH_BEFORE = Regex(r"(?:(?<![A-Za-z0-9])[A-Za-z]-|-mnt-[A-Za-z])?-\Z")
-_IN_PATH = Regex(
+_DASH_BEFORE = lazy_pattern(r"(?:(?<![A-Za-z0-9])[A-Za-z]-|-mnt-[A-Za-z])?-\Z")
+_IN_PATH = lazy_pattern(
     r"(?:(?<!\\[nrtbf])(?<=[\w.~\\\-%/])(?<!://)(?<!:///)(?<![( =\"']-[ILB])(?<!%20)(?<!%3D)(?<!\[\dm)(?<!\d\dm))\Z"
 )
-_PSEUDONYM = Regex(r"user-[0-9a-f]{6}")
+_PSEUDONYM = lazy_pattern(r"user-[0-9a-f]{6}")
 
 # Accounts of machines, shared folders, and what documentation writes.
 _NOBODY = word_set("""
@@ -50,7 +138,7 @@ _NOBODY = word_set("""
 """)
 _LOOK_BACK = 96
 # What a whole path stands behind. Elsewhere `/home/page` may be an address of a site.
-_WHOLE_PATH = Regex(r"""(?:\bcd |\b(?:HOME|PWD|USERPROFILE|cwd|workdir|home)\\*["']?[ ]?[=:][ ]?\\*["']?)\Z""")
+_WHOLE_PATH = lazy_pattern(r"""(?:\bcd |\b(?:HOME|PWD|USERPROFILE|cwd|workdir|home)\\*["']?[ ]?[=:][ ]?\\*["']?)\Z""")
 _BORDERS = frozenset(" \t\n\"'`=(,;")
 # The character before "home" or "users" in any spelling: a slash, a dash, or the end of %2F or %5C.
 _AHEAD = frozenset("/\\-FfCc")
@@ -166,10 +254,10 @@ class _Listed:
 
     def __init__(self, parts: list[str]) -> None:
         self._hint = "".join(ch if ch.isascii() else "?" for ch in parts[-1]).lower()
-        self._last = Regex(re.escape(parts[-1]) + _END)
+        self._last = lazy_pattern(re.escape(parts[-1]) + _END)
         # Escapes and percent encoding make a path longer, never more than this.
         self._reach = 8 * sum(len(part) + 1 for part in parts[:-1])
-        self._before = Regex(_SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z")
+        self._before = lazy_pattern(_SLASH.join([*map(re.escape, parts[:-1]), r"\Z"]) if len(parts) > 1 else r"\Z")
 
     def edits(self, text: str, low: str) -> list[tuple[int, int, str]]:
         out = []

@@ -8,21 +8,19 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from rekal.scrub import people
-from rekal.scrub.numbers import SHORTEST_NUMBER, find_numbers
+from rekal.plain_text import lazy_pattern
+from rekal.scrub import personal_data
 from rekal.scrub.paths import Homes
-from rekal.scrub.prefilter import Prefilter
-from rekal.scrub.regex import Regex
-from rekal.scrub.rules import Rules, compile_patterns
+from rekal.scrub.personal_data import SHORTEST_NUMBER, find_numbers
+from rekal.scrub.rules import Rules, TimedPattern, compile_patterns
 from rekal.scrub.secrets import KINDS
-from rekal.scrub.secrets.kind import Span
-from rekal.scrub.timed_pattern import TimedPattern
+from rekal.scrub.secrets.kind import Prefilter, Span
 from rekal.scrub.views import View, read_hexadecimal, read_views
 
 Finding = tuple[str, int, int]
 
 _LONGEST_MARKER = 64
-_MARKER = Regex(rf"\[redacted:[a-z0-9\-]{{1,{_LONGEST_MARKER - 11}}}\]")
+_MARKER = lazy_pattern(rf"\[redacted:[a-z0-9\-]{{1,{_LONGEST_MARKER - 11}}}\]")
 # Replacing a finding or a home can complete another's surroundings.
 _MAX_ROUNDS = 8
 # Base64 within JSON within base64 is as deep as configurations go.
@@ -31,8 +29,8 @@ _MAX_DEPTH = 2
 _SHORTEST = 6
 # Characters of texts whose scrubbing is remembered: a third of a transcript is what it said shortly before.
 _REMEMBERED = 4 << 20
-_BARE_VALUE = Regex(r"""(?P<quote>\\*["'])[ \t]{0,4}:[ \t]{0,4}\Z""")
-_LONE = Regex("[\ud800-\udfff\x00]")
+_BARE_VALUE = lazy_pattern(r"""(?P<quote>\\*["'])[ \t]{0,4}:[ \t]{0,4}\Z""")
+_LONE = lazy_pattern("[\ud800-\udfff\x00]")
 
 
 class Scrubber:
@@ -153,12 +151,14 @@ class Scrubber:
         if len(text) >= SHORTEST_NUMBER:
             out.extend(found for found in find_numbers(text, ascii_text) if not self._is_allowed(text, *found[1:]))
         if self.rules.email != "keep" and "@" in text:
-            out.extend(("email", *span) for span in people.find_emails(text) if not self._is_allowed(text, *span))
-        if self.rules.email != "keep" and people.may_spell_emails(text):
-            spelled = people.find_spelled_emails(text)
+            out.extend(
+                ("email", *span) for span in personal_data.find_emails(text) if not self._is_allowed(text, *span)
+            )
+        if self.rules.email != "keep" and personal_data.may_spell_emails(text):
+            spelled = personal_data.find_spelled_emails(text)
             out.extend(("email", *span) for span in spelled if not self._is_allowed(text, *span))
         if self.rules.ip != "keep":
-            addresses = itertools.chain(people.find_public_ips(text), people.find_public_ipv6(text))
+            addresses = itertools.chain(personal_data.find_public_ips(text), personal_data.find_public_ipv6(text))
             out.extend(("ip", *span) for span in addresses if not self._is_allowed(text, *span))
         return out
 
@@ -171,7 +171,7 @@ class Scrubber:
         for kind, start, end in findings:
             pieces.append(text[done:start])
             if kind == "email" and self.rules.email == "pseudonym":
-                kind = f"email-{people.name_pseudonym(self.rules.salt, text[start:end])}"
+                kind = f"email-{personal_data.name_pseudonym(self.rules.salt, text[start:end])}"
             # Other kinds of findings hold what no bare number of JSON can hold.
             quote = _missing_quote(text, start) if kind in ("json-field", "card") else ""
             in_list = kind == "card" and not quote and _is_list_item(text, start, end)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rekal import ids
 from rekal.model import Author, Edit, RawCall, RawTurn, Session, ToolCall, Transcript, Turn
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
 from rekal.scrub.scrubber import Finding, Scrubber
 from rekal.scrub.secrets import KINDS
 
@@ -18,14 +18,14 @@ COMMAND_LENGTH = 200
 EXCERPT_LENGTH = 400
 
 _Key = TypeVar("_Key")
-_INJECTED = Regex(r"(?s)(?:<|&lt;)rekal-memory\b.*?(?:<|&lt;)/rekal-memory(?:>|&gt;)[ \t]*\n?")
-_ALL_PRIVATE = Regex(r"(?:\s*\[redacted:private\])+\s*\Z")
-_CUT_MARKER = Regex(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
+_INJECTED = lazy_pattern(r"(?s)(?:<|&lt;)rekal-memory\b.*?(?:<|&lt;)/rekal-memory(?:>|&gt;)[ \t]*\n?")
+_ALL_PRIVATE = lazy_pattern(r"(?:\s*\[redacted:private\])+\s*\Z")
+_CUT_MARKER = lazy_pattern(r"\[redacted:[a-z0-9\-]*\Z|\[(?:r(?:e(?:d(?:a(?:c(?:t(?:e(?:d)?)?)?)?)?)?)?)?\Z")
 _PREFIXED = frozenset(kind.name for kind in KINDS if kind.by_prefix)
 _TOKEN_BODY = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.="
-_NEXT_HEAD = Regex(r"\s*(?P<head>[A-Za-z0-9_\-.=]{8,})")
+_NEXT_HEAD = lazy_pattern(r"\s*(?P<head>[A-Za-z0-9_\-.=]{8,})")
 # Words have no digits and at most one capital inside (JavaScript). After a token that is whole, a word is a word.
-_SCRAMBLED = Regex(r"[0-9]|[a-z][A-Z].*[a-z][A-Z]")
+_SCRAMBLED = lazy_pattern(r"[0-9]|[a-z][A-Z].*[a-z][A-Z]")
 # Longer than any token: what lies further from the border belongs to none that crosses it.
 _REACH = 1024
 

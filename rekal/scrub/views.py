@@ -9,28 +9,29 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator
 
 import msgspec
 
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
 from rekal.scrub.secrets.kind import Hay, Span
 
 # Characters of context on both sides of a sign: names of secrets, and nearly all secrets, are shorter.
 _AROUND = 240
 _MOST_DECODED = 1 << 20
 
-_INVISIBLE = Regex("[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]+")
+_INVISIBLE = lazy_pattern("[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]+")
 # Looked for one by one, which takes a third of the time that the class takes.
 _COMMON_INVISIBLE = ("\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u200e")
-_JOINT = Regex(
+_JOINT = lazy_pattern(
     r"""(?P<quote>["'`])[ \t]*(?:\+|\.{1,2}|&|\\)?[ \t]*(?:(?:\r?\n|\\+n)[ \t+]*)?(?:\+[ \t]*)?\\*(?P=quote)"""
     r"(?=[A-Za-z0-9_\-/+=])"
 )
-_LINE_END = Regex(r"\\\r?\n[ \t]*(?=[A-Za-z0-9_\-])")
-_ESCAPED = Regex(r"(?:\\+u00[2-7][0-9a-fA-F]|\\+x[2-7][0-9a-fA-F])")
-_ESCAPES = Regex(r"(?:\\+u00[2-7][0-9a-fA-F]|\\+x[2-7][0-9a-fA-F]){4,}")
-_PERCENT = Regex(r"%[2-7][0-9A-Fa-f]")
+_LINE_END = lazy_pattern(r"\\\r?\n[ \t]*(?=[A-Za-z0-9_\-])")
+_ESCAPED = lazy_pattern(r"(?:\\+u00[2-7][0-9a-fA-F]|\\+x[2-7][0-9a-fA-F])")
+_ESCAPES = lazy_pattern(r"(?:\\+u00[2-7][0-9a-fA-F]|\\+x[2-7][0-9a-fA-F]){4,}")
+_PERCENT = lazy_pattern(r"%[2-7][0-9A-Fa-f]")
 _URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~%+&=;:/?!*"
 _TOKEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/="
 # A token is cut so that both sides still look like one; two quoted words in a row are a list.
@@ -40,8 +41,8 @@ _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/"
 _BASE64_CLASSES = bytes(ord("a" if chr(code) in _BASE64 else " ") for code in range(256))
 _BASE64_RUN = b"a" * 24
 # Every fourth character begins a byte, and printable bytes begin with one of these: few words do at all four places.
-_PRINTABLE_START = Regex(r"[CDI-Za-f](?:...[CDI-Za-f]){3}")
-_NEXT_LINE = Regex(r"(?:\r?\n|\\+n)[ \t]*(?=[A-Za-z0-9+/])")
+_PRINTABLE_START = lazy_pattern(r"[CDI-Za-f](?:...[CDI-Za-f]){3}")
+_NEXT_LINE = lazy_pattern(r"(?:\r?\n|\\+n)[ \t]*(?=[A-Za-z0-9+/])")
 _TO_STANDARD = str.maketrans("-_", "+/")
 _PRINTABLE = frozenset([*range(32, 127), 9, 10, 13])
 
@@ -151,7 +152,7 @@ def _unescaped(text: str) -> Iterator[View]:
         yield _decoded(text, start, done, _ESCAPED)
 
 
-def _decoded(text: str, start: int, end: int, sign: Regex) -> View:
+def _decoded(text: str, start: int, end: int, sign: re.Pattern[str]) -> View:
     """The stretch from ``start`` to ``end`` with every ``sign``, which ends in two hexadecimal digits, decoded."""
     chars: list[str] = []
     spans: list[Span] = []

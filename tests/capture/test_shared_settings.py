@@ -9,7 +9,7 @@ import pytest
 
 from rekal.config import HELP
 from rekal.scrub import Rules, Scrubber
-from rekal.scrub.timed_pattern import find_broken_patterns
+from rekal.scrub.rules import find_broken_patterns
 from rekal.shared_settings import STRICTER
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession

@@ -14,9 +14,9 @@ from rekal.agents.claude import locations
 from rekal.agents.claude.conversation import AGENT, Thread, text_field
 from rekal.agents.claude.records import Conversation
 from rekal.agents.formats.jsonl import LineReader, Record, hash_prefix
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.errors import SourceError
 from rekal.model import Transcript
+from rekal.plain_text import lazy_pattern
 
 _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 _SIGNS = (b'"parentUuid":', b'"sessionId":')

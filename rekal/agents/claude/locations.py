@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rekal.agents.base import Source, Where
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 _LONGEST = 200
 _OTHER = lazy_pattern(r"[^A-Za-z0-9]")

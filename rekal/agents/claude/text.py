@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rekal.agents.formats.jsonl import clean_text
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 _INJECTED = lazy_pattern(r"(?ms)^[ \t]*<rekal-memory\b.*?</rekal-memory>[ \t]*(?:\n|\Z)")
 _REMINDER = lazy_pattern(r"(?s)<system-reminder>.*?(?:</system-reminder>\s*|\Z)")

@@ -26,10 +26,10 @@ from rekal.agents.formats.json_fields import (
     value_at,
 )
 from rekal.agents.formats.jsonl import LineReader, Record, hash_prefix
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
 from rekal.errors import SourceError
 from rekal.model import Actor, Transcript
+from rekal.plain_text import lazy_pattern
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")

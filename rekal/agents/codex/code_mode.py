@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import msgspec
 
 from rekal.agents.formats.jsonl import clean_text
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import BEGIN, FilePatch, parse_patch
+from rekal.plain_text import lazy_pattern
 
 _CALL = lazy_pattern(r"\btools\.([A-Za-z_]\w*)\s*\(")
 _KEY = lazy_pattern(r"(?:^|[{,\s])(\w+)\s*:\s*(?:String\.raw)?$|^\s*:\s*(?:String\.raw)?$")

@@ -6,7 +6,7 @@ import re
 
 from rekal.agents.formats.json_fields import objects_at, text_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 _MACHINE = (
     "<environment_context>",

@@ -12,10 +12,10 @@ from rekal.agents.codex import code_mode
 from rekal.agents.codex.code_mode import ScriptCall
 from rekal.agents.formats.json_fields import first_text, load_object, object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import BEGIN, FilePatch, added_lines, parse_patch, text_lines
 from rekal.agents.formats.transcript_builder import fan_out
 from rekal.model import Change, Outcome, RawCall
+from rekal.plain_text import lazy_pattern
 
 _EXIT = lazy_pattern(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)(?=\n|$)")
 _RUNNING = lazy_pattern(r"(?:^|\n)(?:Process running with session ID|Script running with cell ID)")

@@ -11,8 +11,8 @@ from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.copilot.events import PLACES, Events
 from rekal.agents.formats.json_fields import load_object, text_at
 from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.errors import SourceError
+from rekal.plain_text import lazy_pattern
 
 NAME = "copilot"
 _FIRST = lazy_pattern(

@@ -10,10 +10,10 @@ from collections import Counter
 from rekal.agents.formats.edit_arguments import read_tool
 from rekal.agents.formats.json_fields import first_text, object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
+from rekal.plain_text import lazy_pattern
 
 PLACES = ("session.start", "session.resume", "session.context_changed")
 """Events that say where the session is."""

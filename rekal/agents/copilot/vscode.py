@@ -14,9 +14,9 @@ from rekal.agents.copilot.chat import KINDS
 from rekal.agents.copilot.cli import NAME
 from rekal.agents.formats.json_fields import load_object, objects_at, read_object, text_at
 from rekal.agents.formats.jsonl import LineReader
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.repo_paths import concerns_roots
 from rekal.errors import SourceError
+from rekal.plain_text import lazy_pattern
 
 _PRODUCTS = ("Code", "Code - Insiders", "VSCodium")
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server")

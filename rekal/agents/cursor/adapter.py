@@ -18,10 +18,10 @@ from rekal.agents.cursor import cli, ide, transcripts
 from rekal.agents.cursor import locations as places
 from rekal.agents.cursor import tabs as tabs
 from rekal.agents.cursor.bubbles import Telling
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.repo_paths import common_folder, concerns_roots
 from rekal.errors import SourceError
 from rekal.model import Transcript
+from rekal.plain_text import lazy_pattern
 
 _NAME = "cursor"
 _SQLITE = b"SQLite format 3\0"

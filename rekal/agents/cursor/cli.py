@@ -23,13 +23,13 @@ from rekal.agents.formats.json_fields import (
     value_at,
 )
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.sqlite import Database, open_copy
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.tool_calls import describe_call, is_shell
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.errors import SourceError
 from rekal.model import RawCall, RawTurn, Transcript
+from rekal.plain_text import lazy_pattern
 
 TABLES = ("meta", "blobs")
 _MESSAGES, _WORKSPACE = 1, 9

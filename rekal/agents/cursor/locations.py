@@ -16,10 +16,10 @@ from rekal.agents.base import Where
 from rekal.agents.cursor.text import uri_path
 from rekal.agents.cursor.transcripts import FOLDER
 from rekal.agents.formats.json_fields import load_object, objects_at, read_object
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.repo_paths import concerns_roots, is_inside_roots, parents_upwards
 from rekal.agents.formats.sqlite import open_copy
 from rekal.errors import SourceError
+from rekal.plain_text import lazy_pattern
 
 _OTHER = lazy_pattern(r"[^a-z0-9]+")
 _VIEW = lazy_pattern(r"workbench\.panel\.aichat\.view\.([0-9a-fA-F-]{36})")

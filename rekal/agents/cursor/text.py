@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from rekal.agents.formats.json_fields import first_text, text_at
 from rekal.agents.formats.jsonl import clean_text
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 _CONTEXT = (
     "timestamp", "external_links", "user_info", "attached_files", "open_and_recently_viewed_files", "system_reminder",

@@ -14,12 +14,12 @@ from rekal.agents.base import Parsed, Resume, Source, refuse_source
 from rekal.agents.cursor.text import split_typed, strip_answer
 from rekal.agents.formats.json_fields import object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.tool_calls import describe_call
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.errors import SourceError
 from rekal.model import RawCall, RawTurn, Transcript
+from rekal.plain_text import lazy_pattern
 
 FOLDER = "agent-transcripts"
 _CALLS = frozenset({"tool_use", "tool_call", "tool-call"})

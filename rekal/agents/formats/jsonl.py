@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rekal.agents.base import Resume, refuse_source
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 Record = dict[str, Any]
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import msgspec
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.model import Change
+from rekal.plain_text import lazy_pattern
 
 BEGIN = "*** Begin Patch"
 _END = "*** End Patch"

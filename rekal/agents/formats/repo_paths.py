@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 _DRIVE = lazy_pattern(r"^(?:\\\\\?\\|//\?/)?([A-Za-z]):[\\/]")
 _WSL_SHARE = lazy_pattern(r"^[\\/]{2}wsl(?:\$|\.localhost)[\\/][^\\/]+", re.IGNORECASE)

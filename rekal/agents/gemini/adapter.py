@@ -16,10 +16,10 @@ import msgspec
 from rekal.agents.base import Parsed, Resume, Source, Where
 from rekal.agents.formats.json_fields import load_object, object_at, read_object
 from rekal.agents.formats.jsonl import LineReader, Record
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.repo_paths import common_folder, concerns_roots, parents_upwards
 from rekal.agents.gemini.chat import Chat
 from rekal.errors import SourceError
+from rekal.plain_text import lazy_pattern
 
 _CHATS = "chats"
 _GEMINI = lazy_pattern(rb'(?<!\\)"type"\s*:\s*"gemini"')

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from rekal.agents.formats.edit_arguments import read_tool
 from rekal.agents.formats.json_fields import object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import added_lines
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
+from rekal.plain_text import lazy_pattern
 
 _REFERENCED = "--- Content from referenced files ---"
 _NOISE = ("<session_context>", "<untrusted_context>", "<hook_context>")

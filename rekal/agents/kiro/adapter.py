@@ -14,11 +14,11 @@ import msgspec
 
 from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.formats.json_fields import read_object, text_at, value_at
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.repo_paths import concerns_roots, parents_upwards
 from rekal.agents.kiro import ide, log, sqlite
 from rekal.errors import SourceError
 from rekal.model import Transcript
+from rekal.plain_text import lazy_pattern
 
 _NAME = "kiro"
 _SQLITE = b"SQLite format 3\0"

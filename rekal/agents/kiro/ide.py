@@ -23,13 +23,13 @@ from rekal.agents.formats.json_fields import (
     value_at,
 )
 from rekal.agents.formats.jsonl import Record, clean_text
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.tool_calls import describe_call
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.agents.kiro import text
 from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
+from rekal.plain_text import lazy_pattern
 
 EXECUTIONS = "414d1636299d2b9e4ce7e17fb11f63e9"
 _HEAD = 4096

@@ -18,13 +18,13 @@ from rekal.agents.formats.json_fields import (
     value_at,
 )
 from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.tool_calls import describe_call
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.agents.kiro.text import model_name, result_failed, result_words, strip_wrapper, title_name
 from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
+from rekal.plain_text import lazy_pattern
 
 _UUID = lazy_pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PROMPTS = frozenset({"Prompt", "UserMessage"})

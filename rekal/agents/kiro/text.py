@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rekal.agents.formats.json_fields import first_text, load_object, text_at
 from rekal.agents.formats.jsonl import clean_text
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.plain_text import lazy_pattern
 
 _WRAPPER = lazy_pattern(r"<(EnvironmentContext|steering-reminder)\b[^>]*>.*?</\1>", re.DOTALL)
 _INJECTED = ("# System Prompt", "<identity>", "## Included Rules", "You are operating in a workspace")

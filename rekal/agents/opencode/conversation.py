@@ -17,13 +17,13 @@ from rekal.agents.formats.json_fields import (
     value_at,
 )
 from rekal.agents.formats.jsonl import Record, clean_text
-from rekal.agents.formats.lazy_regex import lazy_pattern
 from rekal.agents.formats.patches import FilePatch, added_lines, parse_patch, text_lines
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.transcript_builder import TranscriptBuilder, fan_out, new_lines
 from rekal.agents.opencode.storage import Message, StoredSession
 from rekal.ids import derive
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
+from rekal.plain_text import lazy_pattern
 
 _NO_TITLE = lazy_pattern(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 # Older versions wrote these without the flag ``synthetic``.

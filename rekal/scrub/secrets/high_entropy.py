@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
 from rekal.scrub.secrets.kind import Hay, Kind, Span, has_digit, looks_mixed
 
 _LEAST = 32
@@ -25,22 +25,22 @@ _MIN_RESTLESSNESS = 0.42
 _BODY = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/"
 _CLASSES = bytes(ord("a" if chr(code) in _BODY else " ") for code in range(256))
 _RUN = b"a" * _LEAST
-_SWALLOWED = Regex(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[A-Za-z0-9]?)")
+_SWALLOWED = lazy_pattern(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[A-Za-z0-9]?)")
 # What an integrity hash, a data URL, an encrypted blob or a signature looks like just before its value.
-_DATA_BEFORE = Regex(
+_DATA_BEFORE = lazy_pattern(
     r"""(?:sha(?:1|256|384|512)[-:]|base64,|(?:integrity|signature|encrypted_content|thinking_?signature|checksum
     |digest|etag|cache_?key|request_?id|message_?id|item_?id|call_?id|response_?id|fingerprint|nonce)
     \\*["']?[ ]?[:=][ ]?\\*["']?)\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-_KNOWN_ID = Regex(
+_KNOWN_ID = lazy_pattern(
     r"(?:toolu|srvtoolu|msg|req|call|rs|ws|fc|resp|run|thread|asst|file|batch|chatcmpl|agent|session|turn|custom\w*|ctc|cmpl|evt|sess|item)[_\-]"
     r"|REDACTED|sha(?:1|256|384|512)-|h1:|AAAA[BCE]3Nza|iVBORw0KGgo|/9j/|R0lGOD|UklGR|PHN2Zy"
 )
-_WORDS = Regex(r"[A-Z]?[a-z]{3,}")
+_WORDS = lazy_pattern(r"[A-Z]?[a-z]{3,}")
 # A run that begins with a slash or holds a folder's name is a path.
-_IN_PATH = Regex(r"^/|(?:^|/)(?:[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,})(?:/|$)")
-_MARKED = Regex(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
+_IN_PATH = lazy_pattern(r"^/|(?:^|/)(?:[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,})(?:/|$)")
+_MARKED = lazy_pattern(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
 
 
 def _find_random(text: str, hay: Hay) -> Iterator[Span]:

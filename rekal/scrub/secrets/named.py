@@ -1,4 +1,4 @@
-"""Values given to a name that says it is secret: in JSON, YAML, code, environments, options and URLs.
+"""Values given to a name that says it is secret, in JSON, YAML, code, options and URLs; and stand-ins for them.
 
 One search serves the kinds of all these forms. It starts from the few syllables such names share, because a search for
 whole names at every position would cost more than all other kinds together.
@@ -13,43 +13,89 @@ from typing import Literal
 
 import msgspec
 
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
 from rekal.scrub.secrets.kind import Finder, Hay, Kind, Span, has_digit
-from rekal.scrub.secrets.placeholder import is_placeholder, word_set
+
+# Values that stand in for a secret: variables, calls, types, examples, crossed-out text.
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of ``text`` as a set."""
+    return frozenset(text.split())
+
+
+_WORDS = word_set("""
+    null none nil undefined true false yes no string str number int bool boolean any object unknown
+    void bytes optional required disabled enabled default empty pass password passwd pwd secret token key
+    value text hidden basic bearer changeme changeit todo tbd na n/a file env input prompt username
+    user admin test example sample dummy fake placeholder redacted masked secretstr
+""")
+_STAND_IN = lazy_pattern(
+    r"""^(?:
+        \[?redacted | <[^>]*>?$ | \$[A-Za-z_{(] | \$?\{\{ | \{[\w.\[\]'"-]*\}$ | %\(?\w+\)?[%sd]? $ | %[sdvq]
+      | @ [A-Za-z_]+ $ | \*{2,} | \.{2,} | …| x{3,} | X{3,} | -+$ | _+$ | \#
+      | (?:your|my|the|some|insert|enter|replace|put|example|sample|dummy|fake|placeholder)[-_ .]
+      | (?:process|os|import\.meta|ctx|context|self|this|cls|config|cfg|settings|options|opts|args|env|environ|secrets|
+          vars|var|params|props|req|request|response|res|data|state|user|body|local|module|inputs|github|steps|event)
+        (?:\.|\[|\?\.)
+      | !\w+
+    )""",
+    re.VERBOSE,
+)
+_INSIDE = lazy_pattern(
+    r"\$\{|\$\(|\{\{|#\{|<[a-z][\w -]*>|\*{3,}|\.{3}|…|x{6,}|X{6,}|(?i:example|placeholder|redacted|changeme|your[-_ ])"
+)
+_CALL = lazy_pattern(r"^[A-Za-z_][\w.:?!&*<>]*(?:\(|\[)")
+_SEQUENCES = ("0123456789", "1234567890", "abcdefghij", "abcdef123456", "abc123def456")
+
+
+def is_placeholder(value: str) -> bool:
+    """True if ``value`` stands in for a secret: a variable, a call, an example."""
+    stripped = value.strip().strip("\"'`")
+    low = stripped.lower()
+    return (
+        len(set(stripped)) <= 2
+        or low in _WORDS
+        or _STAND_IN.search(stripped) is not None
+        or _INSIDE.search(stripped) is not None
+        or _CALL.match(stripped) is not None
+        or any(low.startswith(sequence) for sequence in _SEQUENCES)
+    )
+
 
 Form = Literal["flag", "query", "env", "json", "config"]
 
 _HINTS = ("pass", "pw", "secret", "token", "key", "auth")
 
-_BEFORE = Regex(r"[A-Za-z0-9_\-]*\Z")
-_AFTER = Regex(
+_BEFORE = lazy_pattern(r"[A-Za-z0-9_\-]*\Z")
+_AFTER = lazy_pattern(
     r"""(?P<rest>[A-Za-z0-9_\-]{0,24}+)(?P<close>\\*["'`])?\]?"""
     r"""(?P<sep>[ \t]{0,4}(?:=>|:=|={1,3}|!={1,2}|:)[ \t]{0,4}|[ ])"""
 )
-_OPEN = Regex(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
-_BARE = Regex(r"""[^\s"'`\\<>\x00-\x1f]{1,512}""")
+_OPEN = lazy_pattern(r"""(?:[A-Za-z]{1,2}(?=\\*["']))?(?P<slashes>\\*)(?P<quote>["'`])""")
+_BARE = lazy_pattern(r"""[^\s"'`\\<>\x00-\x1f]{1,512}""")
 _LONGEST = 512
 _LONGEST_STRING = 8192
-_REST = Regex(r"[A-Za-z0-9+/_\-=.]{1,8192}")
-_QUERY_BARE = Regex(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]{1,512}""")
-_LIST_END = Regex(r"[,;&|)}\]]")
-_WORD = Regex(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
-_PASSWORD = Regex(
+_REST = lazy_pattern(r"[A-Za-z0-9+/_\-=.]{1,8192}")
+_QUERY_BARE = lazy_pattern(r"""[^\s"'`\\<>&#;,)\]}\x00-\x1f]{1,512}""")
+_LIST_END = lazy_pattern(r"[,;&|)}\]]")
+_WORD = lazy_pattern(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}")
+_PASSWORD = lazy_pattern(
     r"(?:password|passwd|passphrase|passcode|pwd|(?:^|[_\-])(?:pass|pw))(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new))?$"
 )
-_SECRET = Regex(
+_SECRET = lazy_pattern(
     r"(?:secret|(?:api|app|access|private|auth|signing|encryption|encrypt|master|account|secret|storage|license|service|"
     r"session|shared|consumer|client|jwt|admin|deploy|webhook|registration|subscription|publishable|functions|host)[_\-]?key(?:[_\-]?base)?"
     r"|token|credentials?|(?:^|[_\-])auth|(?:^|[_\-])cred)(?:[_\-]?(?:\d+|prod|dev|staging|live|old|new|value))?$"
 )
 
 # Of twenty random small letters five consonants in a row stand in nine of ten; in words hardly ever.
-_CONSONANTS = Regex(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5}")
-_ONE_WORD = Regex(r"[A-Za-z0-9!#*+%^&@]+")
-_SMALL_RUN = Regex(r"[a-z]{3,}")
+_CONSONANTS = lazy_pattern(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5}")
+_ONE_WORD = lazy_pattern(r"[A-Za-z0-9!#*+%^&@]+")
+_SMALL_RUN = lazy_pattern(r"[a-z]{3,}")
 
 _TELLING = word_set("password passwd pwd secret token enter invalid required must should please")
-_HARMLESS = Regex(
+_HARMLESS = lazy_pattern(
     r"(?:^|[_\-])(?:page|next|prev|continu\w*|cursor|cancel\w*|design|max|min|stop|eos|bos|pad|sync|resume|input|output|public|primary|foreign|"
     r"partition|sort|cache|hash|range|group|row|idempotency|unique|map|dict|object|item|routing|dedup|order|composite|"
     r"translation|shortcut|hot|arrow|meta|ctrl|registry|known|trace|event|message|lookup|join|natural|surrogate)[_\-]?"

@@ -11,17 +11,43 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rekal.scrub.regex import Regex
-from rekal.scrub.secrets.kind import Check, Hay, Kind, Span, shared_part
-from rekal.scrub.secrets.placeholder import is_placeholder
+from rekal.plain_text import lazy_pattern
+from rekal.scrub.secrets.kind import Check, Hay, Kind, Span, by_pattern, shared_part
+from rekal.scrub.secrets.named import is_placeholder
+
+# Passwords told in a sentence: "the password is ...", "I set its passphrase to ...".
+
+_MARKS = r"""[\\"'`*(]{0,4}"""
+_SPOKEN = (
+    rf"(?i)pass(?:word|phrase|code|wd){_MARKS}(?:[ ](?:for|of|on)(?:[ ][\w@./\-]{{1,40}}){{1,4}}?)?[ ]"
+    r"(?:is|was|are|be|to|as)(?:[ ](?:now|still|just|simply|currently))?:?[ ]"
+    rf"""{_MARKS}(?P<secret>(?<![\\\w])[^\s"'`<>\\(){{}}\[\],;*]{{5,127}}(?:[^\s"'`<>\\(){{}}\[\],;*.:?!]|!(?=["'`*])))"""
+)
+_LETTER = lazy_pattern(r"[A-Za-z]")
+# A dash or a dot joins words; these join nothing.
+_JOINS_NOTHING = lazy_pattern(r"[0-9!#%^$&+]")
+# Names of algorithms and encodings, versions, paths, addresses and identifiers.
+_OTHER = lazy_pattern(
+    r"(?i:sha|md|base|utf|bcrypt|argon|pbkdf|scrypt|aes|rsa|ed|hmac|v)-?\d|\$|.*(?:://|/|@[\w\-]+\.|::|\(|__)|[a-z]+(?:_[a-z0-9]+)+$"
+)
+
+
+def _is_told(value: str) -> bool:
+    mixed = _LETTER.search(value) is not None and _JOINS_NOTHING.search(value) is not None
+    return mixed and not _OTHER.match(value) and not is_placeholder(value)
+
+
+SPOKEN_PASSWORD = by_pattern(
+    "spoken-password", _SPOKEN, ("password", "passphrase", "passcode", "passwd"), check=_is_told
+)
+
 
 # A value in quotes or bare, up to the next quote, blank, backslash or sign of the shell.
 _VALUE = r"""\\*["'`]?(?P<secret>[^\s"'`\\|;&<>(){}\[\],]{4,128})"""
 # In quotes anything but the quote may stand.
 _QUOTED = r"""\\*["'](?P<secret>[^"'\\\n]{4,128})\\*["']"""
-_LETTER = Regex(r"[A-Za-z]")
-_SIGN = Regex(r"[0-9!#%^$&+*]")
-_PROSE = Regex(r"[a-z]+(?:[-_.'][a-z]+)*[.,:;!?]*\Z|.*://|[/~.@<%-]|[A-Z_]+\Z|\d+[a-z%]{0,2}\Z", 0)
+_SIGN = lazy_pattern(r"[0-9!#%^$&+*]")
+_PROSE = lazy_pattern(r"[a-z]+(?:[-_.'][a-z]+)*[.,:;!?]*\Z|.*://|[/~.@<%-]|[A-Z_]+\Z|\d+[a-z%]{0,2}\Z", 0)
 
 
 def _is_argument(value: str) -> bool:
@@ -47,16 +73,18 @@ class _Form(msgspec.Struct, frozen=True):
     """
 
     hints: tuple[str, ...]
-    pattern: Regex
+    pattern: re.Pattern[str]
     check: Check
-    before: Regex | None = None
+    before: re.Pattern[str] | None = None
     triggers: tuple[str, ...] = ()
 
 
 def _form(
     hints: tuple[str, ...], pattern: str, check: Check, before: str = "", triggers: tuple[str, ...] = ()
 ) -> _Form:
-    return _Form(hints, Regex(f"(?i){pattern}"), check, Regex(rf"(?i){before}\Z") if before else None, triggers)
+    return _Form(
+        hints, lazy_pattern(f"(?i){pattern}"), check, lazy_pattern(rf"(?i){before}\Z") if before else None, triggers
+    )
 
 
 _NAMES = ("pass", "secret", "token", "key")
@@ -179,13 +207,13 @@ def _by_forms() -> Kind:
     return Kind("password-form", tuple(hint for form in _FORMS for hint in form.triggers or form.hints), find)
 
 
-def _any_of(part: str, rows: list[tuple[str, _Form]]) -> Regex:
+def _any_of(part: str, rows: list[tuple[str, _Form]]) -> re.Pattern[str]:
     """A pattern that matches where ``part`` stands within one of the hints: they are tried at once, not one by one."""
     ends = []
     for hint, _ in rows:
         before, _, after = hint.partition(part)
         ends.append(f"(?<={re.escape(before)}){re.escape(part + after)}" if before else re.escape(part + after))
-    return Regex("|".join(ends))
+    return lazy_pattern("|".join(ends))
 
 
 def _read_form(text: str, at: int, form: _Form) -> Iterator[Span]:
@@ -198,4 +226,4 @@ def _read_form(text: str, at: int, form: _Form) -> Iterator[Span]:
         yield match.span("secret")
 
 
-KIND = _by_forms()
+PASSWORD_FORM = _by_forms()

@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
 from rekal.scrub.secrets.kind import Hay, Kind, Span
 
-_OPEN = Regex(r"<private>", re.IGNORECASE)
-_TAG = Regex(r"<(?P<slash>/?)private>", re.IGNORECASE)
-_LINE_START = Regex(r"(?:\n|\\[nr])[ \t]*\Z")
-_LINE_END = Regex(r"\r?\n|\\+[nr]")
+_OPEN = lazy_pattern(r"<private>", re.IGNORECASE)
+_TAG = lazy_pattern(r"<(?P<slash>/?)private>", re.IGNORECASE)
+_LINE_START = lazy_pattern(r"(?:\n|\\[nr])[ \t]*\Z")
+_LINE_END = lazy_pattern(r"\r?\n|\\+[nr]")
 
 
 def _find_private_blocks(text: str, hay: Hay) -> Iterator[Span]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
 from rekal.scrub.secrets.kind import Hay, Kind, Span
 
-_BEGIN = Regex(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_END = Regex(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_BEGIN = lazy_pattern(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_END = lazy_pattern(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _BREAK = (
     r"(?:[ \t]*(?:\\*\r?\n|(?:\\+r)?\\+n)[ \t]*(?:(?:[+|>]|-(?!----(?:END|BEGIN)))[ \t]*)?(?:\d+(?:→|\t|:)[ \t]*)?)"
 )
 _ARMOUR = r"(?:[A-Z][A-Za-z\-]+: [^\n\\]{1,80}|)"
-_BODY = Regex(
+_BODY = lazy_pattern(
     rf"{_BREAK}+(?:{_ARMOUR}{_BREAK}+)*(?P<first>[A-Za-z0-9+/=]{{8,}}|[A-Za-z0-9+/=]{{1,7}}"
     rf"(?={_BREAK}+[A-Za-z0-9+/=]{{16,}}))|(?P<same>[ \t]*[A-Za-z0-9+/=]{{32,}})"
 )
-_LINE = Regex(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
-_DIFF_LINE = Regex(r"(?:\r?\n|\\+n)[+\-]")
+_LINE = lazy_pattern(rf"{_BREAK}+(?P<line>=?[A-Za-z0-9+/=]+)(?![\w.(\-])|[ \t]+(?P<word>[A-Za-z0-9+/=]{{16,}})")
+_DIFF_LINE = lazy_pattern(r"(?:\r?\n|\\+n)[+\-]")
 
 
 def _find_key_blocks(text: str, hay: Hay) -> Iterator[Span]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from rekal.scrub.regex import Regex
+from rekal.plain_text import lazy_pattern
 from rekal.scrub.secrets.kind import (
     Check,
     Hay,
@@ -242,15 +242,18 @@ _ARGON = r"p=\d+(?P<secret>\$[A-Za-z0-9+/]{10,}(?:\$[A-Za-z0-9+/]{20,})?)"
 
 # Hexadecimal throughout, so that only length or surroundings tell it from a hash: a run and the text before it.
 _HEX_SHAPES = (
-    (Regex(r"11[0-9a-f]{32}\Z"), Regex("")),  # Jenkins
-    (Regex(r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\Z"), Regex("")),  # Mailgun
-    (Regex(r"fc-[0-9a-f]{32}\Z"), Regex("")),  # Firecrawl
-    (Regex(r"0-[0-9a-f]{24}-[0-9a-f]{100,}"), Regex(r"v1\.\Z")),  # Cloudflare's origin CA
-    (Regex(r"[0-9a-f]{32}\Z"), Regex(r"(?<![\w/.])[012]/(?:\d{12,20}/\d{12,20}:)?\Z|_gitlab_session=\Z")),  # Asana
-    (Regex(r"[0-9a-f]{60,}"), Regex(r"mlsn\.\Z|rw_Fe26\.2\*\*\Z")),  # MailerSend, Railway
+    (lazy_pattern(r"11[0-9a-f]{32}\Z"), lazy_pattern("")),  # Jenkins
+    (lazy_pattern(r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\Z"), lazy_pattern("")),  # Mailgun
+    (lazy_pattern(r"fc-[0-9a-f]{32}\Z"), lazy_pattern("")),  # Firecrawl
+    (lazy_pattern(r"0-[0-9a-f]{24}-[0-9a-f]{100,}"), lazy_pattern(r"v1\.\Z")),  # Cloudflare's origin CA
+    (
+        lazy_pattern(r"[0-9a-f]{32}\Z"),
+        lazy_pattern(r"(?<![\w/.])[012]/(?:\d{12,20}/\d{12,20}:)?\Z|_gitlab_session=\Z"),
+    ),  # Asana
+    (lazy_pattern(r"[0-9a-f]{60,}"), lazy_pattern(r"mlsn\.\Z|rw_Fe26\.2\*\*\Z")),  # MailerSend, Railway
 )
-_ZHIPU = Regex(r"\.[A-Za-z0-9]{16}(?![\w.])")
-_ESCAPE = Regex(r"\\[bf]\Z")
+_ZHIPU = lazy_pattern(r"\.[A-Za-z0-9]{16}(?![\w.])")
+_ESCAPE = lazy_pattern(r"\\[bf]\Z")
 
 
 def _find_hex(text: str, hay: Hay) -> Iterator[Span]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rekal.scrub.regex import Regex
-from rekal.scrub.secrets import cookie
+from rekal.plain_text import lazy_pattern
+from rekal.scrub.secrets import credentials
 from rekal.scrub.secrets.kind import Hay, Kind, Span
-from rekal.scrub.secrets.placeholder import is_placeholder, word_set
+from rekal.scrub.secrets.named import is_placeholder, word_set
 
 _HINTS = (" -",)
 _OPTIONS = ("p", "u", "U", "b", "-user", "-proxy-user")
-_OPTION = Regex(
+_OPTION = lazy_pattern(
     r"""[ ](?:-p[ \t]*|(?P<login>(?:-[uU]|--(?:proxy-)?user)[ =]?(?:\\*["'])?[^\s:"'\\/]{1,80}:))"""
     r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>\x00-\x1f]{3,}))"""
 )
-_COOKIES = Regex(r"""[ ]-b[ =]?(?:\\*["'])?(?=[\w.\-]+=)""")
-_WORD = Regex(r"(?:\\+[nrt]|\dm)?([A-Za-z][\w\-]*|7z\w*)")
+_COOKIES = lazy_pattern(r"""[ ]-b[ =]?(?:\\*["'])?(?=[\w.\-]+=)""")
+_WORD = lazy_pattern(r"(?:\\+[nrt]|\dm)?([A-Za-z][\w\-]*|7z\w*)")
 _GLUED = word_set("mysql mysqldump mysqladmin mariadb mariadb-dump")
 _SPACED = word_set("sshpass mongo mongosh mongodump mongorestore")
 _REGISTRY = word_set("docker podman helm oras skopeo")
@@ -48,7 +48,7 @@ _BY_OPTION: dict[str, frozenset[str]] = {
 # These take a password only if the command also says that it sets a secret.
 _OF_SECRETS = frozenset(("-b", "--body", "--value"))
 _SECRET_WORDS = word_set("secret secrets SecureString keyvault password variable")
-_LONG_OPTION = Regex(
+_LONG_OPTION = lazy_pattern(
     r"""[ ](?P<option>--?[A-Za-z][A-Za-z\-]*?)(?:[ =]|(?<=[ ]-[pP]))(?:pass:)?"""
     r"""(?:\\*["'](?P<quoted>[^"'\\\n]{3,})\\*["']|(?P<bare>[^\s"'`\\|;&<>\x00-\x1f]{3,}))"""
 )
@@ -62,12 +62,12 @@ _TYPED = r"""\\*["'`]?(?P<secret>[^\s"'`\\|]{4,128})\\*["'`]?"""
 # Options whose password stands elsewhere in the command: before it, or behind.
 _ELSEWHERE = {
     "-S": (
-        Regex(rf"(?:echo|printf)[ \t]+(?:-n[ \t]+)?{_TYPED}[ \t]*\|[ \t]*sudo\Z"),
-        Regex(rf" -S\b[^\n<]{{0,80}}<<<[ ]?{_TYPED}"),
+        lazy_pattern(rf"(?:echo|printf)[ \t]+(?:-n[ \t]+)?{_TYPED}[ \t]*\|[ \t]*sudo\Z"),
+        lazy_pattern(rf" -S\b[^\n<]{{0,80}}<<<[ ]?{_TYPED}"),
     ),
-    "-A": (Regex(rf"(?i)ConvertTo-SecureString[ ]+(?:-String[ ]+)?{_TYPED}\Z"), None),
+    "-A": (lazy_pattern(rf"(?i)ConvertTo-SecureString[ ]+(?:-String[ ]+)?{_TYPED}\Z"), None),
 }
-_PAIR_VALUE = Regex(r"""[ =]?\\*["']?(?P<pair>[^\s"'`\\|;&<>]{3,160})""")
+_PAIR_VALUE = lazy_pattern(r"""[ =]?\\*["']?(?P<pair>[^\s"'`\\|;&<>]{3,160})""")
 _STARTS = tuple({*(f"-{option}" for option in _OPTIONS), *_BY_OPTION, *_PAIRS, *_ELSEWHERE})
 _ENDS = ("\n", "|", ";", "&", "\\n")
 _LOOK_BACK = 200
@@ -86,7 +86,7 @@ def _find_short_flags(text: str, hay: Hay) -> Iterator[Span]:
         cookies = _COOKIES.match(text, at)
         if cookies:
             if not _WEB.isdisjoint(_command(text, at)):
-                yield from cookie.cookie_values(text, cookies.end())
+                yield from credentials.cookie_values(text, cookies.end())
             continue
         option = _OPTION.match(text, at)
         if option is None:
