@@ -25,9 +25,9 @@ from rekal.app.memory_check import Checked
 from rekal.app.read_ledger import CommitLog, Mentions, SessionList, ShownSession
 from rekal.app.read_status import StoreStatus
 from rekal.app.report_range import RangeReport
-from rekal.app.semantic import EmbedResult
-from rekal.app.send_memory import SentMemory
+from rekal.app.resources import EmbedResult
 from rekal.app.setup import CleanedUp, SetUp
+from rekal.app.share import SentMemory
 from rekal.app.transfer.items import ImportReport
 from rekal.cli.main import Verbs, root_command
 from rekal.cli.verb_table import HIDDEN, VERBS

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rekal.app.context import App, personal_directory
-from rekal.app.moments import local_now, read_moment
-from rekal.app.resources import Kept, LedgerState, open_resources
-from rekal.app.semantic import find_semantic, keywords_only
+from rekal.app.context import App, local_now, personal_directory, read_moment
+from rekal.app.resources import Kept, LedgerState, find_semantic, keywords_only, open_resources
 from rekal.config import Recall
 from rekal.errors import NOTHING_FOUND, EngineError, GitError, NotInitialised, StoreBusy, StoreDamaged, StoreError
 from rekal.index.filters import Filters
@@ -212,9 +210,9 @@ def _open_reader(app: App, kept: Kept, notes: list[str]) -> IndexReader:
 
 
 def _rebuild_index(app: App, notes: list[str], *, full: bool = False) -> None:
-    from rekal.app.refresh import refresh_index  # the modules that build an index take 20 ms to import
+    from rekal.index.build import refresh_index  # the modules that build an index take 20 ms to import
 
-    refresh_index(app, notes.append, full=full)
+    refresh_index(app.layout, app.repo, app.scrub, notes.append, full=full)
 
 
 def _read_ledger_state(app: App, kept: Kept) -> LedgerState | None:
@@ -237,5 +235,5 @@ def note_shown(app: App, answer: Answer) -> None:
     """
     if answer.sessions:
         ids = tuple(hit.session_id for hit in answer.sessions)
-        event = spool.RecallEvent("surfaced", ids, datetime.now(UTC), app.scrubber.text(answer.question))
+        event = spool.RecallEvent("surfaced", ids, datetime.now(UTC), app.scrub(answer.question))
         spool.put_event(app.layout.spool, event)

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from rekal.app.context import App
-from rekal.app.moments import parse_age
+from rekal.app.context import App, parse_age
 from rekal.capture.capture import Captured, capture_commits
 from rekal.errors import Refused
 from rekal.index.freshness import is_index_current
@@ -56,6 +55,6 @@ def _follow_up(app: App, captured: Captured, warnings: list[str]) -> None:
     with open_ledger(app.layout.data, read_only=True, wait=60.0) as ledger:
         if is_index_current(ledger, app.layout.index, app.repo):
             return
-    from rekal.app.refresh import refresh_index
+    from rekal.index.build import refresh_index
 
-    refresh_index(app, warnings.append)
+    refresh_index(app.layout, app.repo, app.scrub, warnings.append)

@@ -13,7 +13,7 @@ import yaml
 
 from rekal import config
 from rekal.app.context import App
-from rekal.app.semantic import KEY
+from rekal.app.resources import KEY
 from rekal.config import HELP, read_variable, user_file
 from rekal.embed.open import available_engines, chosen_profile, open_chosen
 from rekal.embed.profiles import PROFILES, Profile, find_profile, verify_weights

@@ -1,12 +1,17 @@
-"""The start of every verb: the repository, its store, the settings. The only reader of the environment."""
+"""The start of every verb: the repository, its store, the settings, times as people write them.
+
+The only reader of the environment.
+"""
 
 from __future__ import annotations
 
 import functools
 import getpass
 import os
+import re
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +21,17 @@ from rekal import config
 from rekal.errors import NotInitialised, UsageError
 from rekal.git import Repo, find_repo
 from rekal.index.schema import describe_tables
+from rekal.store.guard import (
+    has_old_places,
+    move_old_places,
+    refuse_foreign_files,
+    refuse_foreign_index,
+    refuse_foreign_ledger,
+    restore_first_name,
+)
 from rekal.store.layout import Layout, add_slow_pattern, read_slow_patterns
-from rekal.store.ownership.catalogue import refuse_foreign_index, refuse_foreign_ledger
-from rekal.store.ownership.guard import has_old_places, move_old_places, refuse_foreign_files, restore_first_name
 
-if TYPE_CHECKING:  # loading the adapters and the scrubber costs a recall a tenth of a second that it does not need
+if TYPE_CHECKING:
     from rekal.capture.read_sources import Job
     from rekal.scrub import Scrubber
 
@@ -92,6 +103,10 @@ class App(msgspec.Struct, frozen=True, dict=True):
             ),
             lambda pattern: add_slow_pattern(self.layout, pattern),
         )
+
+    def scrub(self, text: str) -> str:
+        """Return ``text`` as it may be stored. The scrubber is made for the first text: many commands have none."""
+        return self.scrubber.text(text)
 
     def _salt(self) -> str:
         """The store's own secret for pseudonyms: it lives beside the ledger and never leaves."""
@@ -213,3 +228,72 @@ def _sign(path: Path) -> tuple[int, int, int] | None:
 @functools.lru_cache(maxsize=8)
 def _remembered(where: Path, signs: tuple[tuple[int, int, int] | None, ...]) -> Repo:
     return find_repo(where)
+
+
+# Points and lengths of time as people write them, and the user's clock.
+
+_AGE = re.compile(r"(\d+)\s*([dwmy])")
+_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+
+
+class _Local(tzinfo):
+    """The system's zone with its summer times; the one in which a day is looked up decides, not the one of today."""
+
+    def utcoffset(self, when: datetime | None) -> timedelta | None:
+        return when.replace(tzinfo=None).astimezone().utcoffset() if when else None
+
+    def dst(self, when: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, when: datetime | None) -> str | None:
+        return when.replace(tzinfo=None).astimezone().tzname() if when else None
+
+
+def local_now() -> datetime:
+    """Return the time, in the user's zone."""
+    return datetime.now().replace(tzinfo=_Local())
+
+
+def parse_age(text: str) -> timedelta:
+    """Return the length of ``90d``, ``12w``, ``6m`` or ``1y``. Raises :class:`UsageError`."""
+    match = _AGE.fullmatch(text.strip().lower())
+    if match is None:
+        raise UsageError(f"{text} is not an age", "write 90d, 12w, 6m or 1y")
+    return timedelta(days=int(match[1]) * _DAYS[match[2]])
+
+
+def read_moment(app: App | None, text: str | None, *, end: bool = False) -> datetime | None:
+    """Return a date, a time, an age or a commit as a point in time, and None for None.
+
+    Without ``app`` no commit is known. A date given as an ``end`` means the end of that day. Raises
+    :class:`UsageError`.
+    """
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        commit = app.repo.commit(text) if app is not None else None
+        spelled = commit.committed_at if commit else _parse_words(text, end)
+        if spelled:
+            return spelled
+        try:
+            return datetime.now(UTC) - parse_age(text)
+        except UsageError:
+            hint = "write 2026-03-01, yesterday, 30d or the name of a commit"
+            raise UsageError(f"{text} is not a date, an age or a commit", hint) from None
+    # `2026-03-01` is ten characters long; anything longer says a time of the day, too.
+    if len(text) <= 10 and end:
+        found = found.replace(hour=23, minute=59, second=59, microsecond=999999)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _parse_words(text: str, end: bool) -> datetime | None:
+    """Return the beginning of a time given in words ("last week"), or its end; None for anything else."""
+    from rekal.recall.dates import read_periods  # most times are dates or ages, which need none of it
+
+    for phrase in (text, f"in {text}"):  # a month alone is a date only after a preposition
+        for found in read_periods(phrase, local_now()):
+            if (found.start, found.stop) == (0, len(phrase)):
+                return found.until - timedelta(microseconds=1) if end and found.until else found.since
+    return None

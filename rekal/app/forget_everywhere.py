@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from rekal.app.context import App
-from rekal.app.refresh import refresh_documents, refresh_index
 from rekal.app.share import sender_of
 from rekal.errors import Refused
 from rekal.forget import history, local, own_ref
 from rekal.forget.local import ForgetPlace, ForgetResult
 from rekal.forget.own_ref import Unpublished
 from rekal.forget.request import ForgetRequest
+from rekal.index.build import refresh_documents, refresh_index
 from rekal.store.erase import Erased
 from rekal.store.forget_requests import PastRequest, list_requests
 from rekal.store.ledger import open_ledger
@@ -96,7 +96,7 @@ def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
             raise
         # The same request, cut short before and repeated now: all of it went with what was left to do.
         return ForgetAnswer(notes=["an earlier request was cut short and is finished now; nothing else matches"])
-    refresh_index(app, notes.append, full=True)
+    refresh_index(app.layout, app.repo, app.scrub, notes.append, full=True)
     local.mark_finished(place)
     sent = _send_new_ref(app, forgot.unpublished)
     limits = _list_limits(app, forgot, sent)
@@ -132,7 +132,7 @@ def finish_forgetting(app: App) -> bool:
     done = local.finish_interrupted(place)
     if done is None:
         return False
-    refresh_index(app, lambda _: None, full=True)
+    refresh_index(app.layout, app.repo, app.scrub, lambda _: None, full=True)
     local.mark_finished(place)
     _send_new_ref(app, done)
     return True

@@ -7,8 +7,8 @@ from collections.abc import Collection
 import msgspec
 
 from rekal.app.context import App
-from rekal.app.refresh import refresh_index
 from rekal.errors import GitError, Refused
+from rekal.index.build import refresh_index
 from rekal.transport import fetch_stamp
 from rekal.transport.receive import Received, receive_refs
 from rekal.transport.refs import fetch_refspec
@@ -78,7 +78,7 @@ def _index_received(app: App, received: Received, notes: list[str]) -> None:
     """Bring the index up to what was received: added to where that is enough, built anew where something went."""
     gone = received.imported.erased + received.imported.displaced
     if received.changed or gone:
-        refresh_index(app, notes.append, full=bool(gone))
+        refresh_index(app.layout, app.repo, app.scrub, notes.append, full=bool(gone))
 
 
 def _describe(received: Received, fetched: list[str], notes: list[str]) -> ImportedMemory:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from rekal.app.desk import Desk
-from rekal.app.semantic import KEY
+from rekal.app.resources import KEY
 from rekal.config import read_variable
 from rekal.errors import CONSULT, FOUND, RULED_OUT, EngineError, StoreBusy, UsageError
 from rekal.index.vectors import find_or_embed

@@ -14,18 +14,17 @@ import msgspec
 
 from rekal import config as app_config
 from rekal.agents import registry
-from rekal.app.context import App, list_unused_patterns
-from rekal.app.moments import parse_age
+from rekal.app.context import App, list_unused_patterns, parse_age
 from rekal.app.share import find_push_url, forget_sharing, start_sharing
 from rekal.capture.read_sources import find_changed_sources
 from rekal.errors import ConfigError, Refused, StoreUnwritable
 from rekal.git.run import absolute_entries
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
 from rekal.install.hooks import plan_hooks
+from rekal.store.guard import keep_second_name, refuse_foreign_files, restore_first_name
 from rekal.store.layout import ask_for_backfill
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
-from rekal.store.ownership.guard import keep_second_name, refuse_foreign_files, restore_first_name
 
 _BACKFILL = "90d"
 

@@ -1,9 +1,13 @@
-"""The remotes that this clone's memory may go to: kept in ``rekal/config.yml`` of the git directory."""
+"""Sharing: the remotes that this clone's memory may go to, and sending merged work there or saying what would leave.
+
+The remotes are kept in ``rekal/config.yml`` of the git directory.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +15,7 @@ import msgspec
 
 from rekal import config, ids
 from rekal.app.context import App
-from rekal.errors import UsageError
+from rekal.errors import RekalError, UsageError
 from rekal.files import write_atomically
 from rekal.model import LOCAL, MemoryEvent
 from rekal.store.database import Connection
@@ -19,10 +23,11 @@ from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
 from rekal.store.memory_log import has_events, read_events
 from rekal.transport import departures, refs
-from rekal.transport.departures import Claim
+from rekal.transport import push as pushing
+from rekal.transport.departures import Claim, Held, Outgoing
 from rekal.transport.push import MARKER, Sender
 
-if TYPE_CHECKING:  # the room of capture costs a push 10 ms that it has no use for
+if TYPE_CHECKING:
     from rekal.capture.capture import Captured
 
 
@@ -169,3 +174,99 @@ def _write_settings(app: App, values: dict[str, Any]) -> None:
         path.unlink(missing_ok=True)
         return
     write_atomically(path, msgspec.json.format(msgspec.json.encode(values, order="sorted")) + b"\n")
+
+
+# Sending merged work to a remote, or saying exactly what would leave.
+
+
+class Leaving(msgspec.Struct, frozen=True):
+    """One commit that would leave, with the sessions behind it."""
+
+    git_sha: str
+    subject: str | None
+    committed_at: datetime | None
+    sessions: list[str]
+
+
+class SentMemory(msgspec.Struct, frozen=True):
+    """The result of a push: ``push --json``. With ``dry_run`` nothing was sent: ``leaving`` is what would be."""
+
+    remote: str
+    dry_run: bool
+    sent: bool
+    checkpoints: int
+    sessions: int
+    bytes: int
+    leaving: list[Leaving]
+    held: list[Held]
+    notes: list[str]
+    memories: int = 0
+
+
+def send_memory(app: App, remote: str | None, merged: str | None, *, dry_run: bool) -> SentMemory:
+    """Send to ``remote``, None: the only one that sharing is on for. ``merged`` is a commit taken for merged.
+
+    With ``dry_run`` nothing is sent. Raises UsageError, and Refused for a remote that memory may not go to.
+    """
+    sender = sender_of(app)
+    to = pushing.find_destination(sender, remote or _only_remote(app))
+    said = [_resolve_merged(app, merged)] if merged else []
+    if dry_run:
+        return _preview(to.name, pushing.preview_push(sender, to, said))
+    done = pushing.push_memory(sender, to, said=said)
+    return SentMemory(
+        done.remote,
+        False,
+        done.sent,
+        done.checkpoints,
+        done.sessions,
+        done.bytes,
+        [],
+        done.held,
+        done.notes,
+        done.memories,
+    )
+
+
+def _only_remote(app: App) -> str:
+    remotes = sorted(app.config.transport.remotes)
+    if len(remotes) > 1:
+        raise UsageError("memory may go to several remotes", f"name one of {', '.join(remotes)}")
+    return remotes[0] if remotes else "origin"
+
+
+def _resolve_merged(app: App, name: str) -> str:
+    sha = app.repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if sha is None:
+        raise UsageError(f"{name} is no branch or commit here", "`git branch` lists branches")
+    return sha
+
+
+def _preview(remote: str, outgoing: Outgoing) -> SentMemory:
+    leaving = [
+        Leaving(c.git_sha, c.subject, c.committed_at, [r.session_id for r in c.sessions]) for c in outgoing.checkpoints
+    ]
+    counts = (len(leaving), len(outgoing.sessions), 0)
+    return SentMemory(remote, True, False, *counts, leaving, outgoing.held, [], outgoing.memories)
+
+
+def check_push(app: App, remote: str, url: str, updates: Sequence[str]) -> None:
+    """Raise :class:`rekal.errors.Refused` when the user's own push takes memory where it may not go."""
+    pushing.check_pushed_refs(sender_of(app), remote, url, updates)
+
+
+def send_from_hook(app: App, remote: str, url: str, updates: Sequence[str]) -> str:
+    """Send with the user's own push; return a sentence for the user, often empty. ``updates`` are git's lines.
+
+    Nothing is raised for what is wrong with memory: the user's push goes on whatever happens here.
+    """
+    try:
+        return pushing.push_from_hook(sender_of(app), remote, url, updates)
+    except RekalError as error:
+        return f"memory was not sent ({error.message}); it goes with the next push"
+
+
+def read_sent(app: App) -> list[departures.Push]:
+    """Read the departures that this clone has kept account of."""
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        return list(departures.list_pushes(ledger))

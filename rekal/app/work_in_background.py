@@ -12,17 +12,16 @@ from pathlib import Path
 from rekal.app.context import App
 from rekal.app.forget_everywhere import finish_forgetting
 from rekal.app.import_memory import has_arrived, import_arrived
-from rekal.app.refresh import refresh_index
-from rekal.app.resources import file_identity
-from rekal.app.semantic import embed_in_background
+from rekal.app.resources import embed_in_background, file_identity
 from rekal.app.setup import find_executable
 from rekal.app.share import note_unsent
 from rekal.capture.capture import capture_commits, wait_for_rebase
 from rekal.errors import RekalError, StoreBusy
 from rekal.files import read_or_empty, write_atomically
 from rekal.ids import content_hash
+from rekal.index.build import refresh_index
 from rekal.install import repair_hooks
-from rekal.store.ownership.guard import restore_first_name
+from rekal.store.guard import restore_first_name
 from rekal.store.layout import CHECKED_REFLEXES, Layout, backfill_asked_for, finish_backfill
 from rekal.store.locks import find_holder, hold_lock
 
@@ -69,7 +68,7 @@ def _work(app: App) -> None:
         lambda: _capture(app),
         lambda: _finish_forgetting(app),
         receive,
-        lambda: refresh_index(app, lambda message: append_log(app, message), full=gone),
+        lambda: refresh_index(app.layout, app.repo, app.scrub, lambda message: append_log(app, message), full=gone),
         lambda: embed_in_background(app, append_log, lambda: _is_wanted(app) and not _is_awaited(app.layout)),
     )
     if not _is_wanted(app) or not wait_for_rebase(app.repo, time.sleep):
@@ -187,4 +186,4 @@ def append_log(app: App, message: str) -> None:
     if path.exists() and path.stat().st_size > _LOG_LIMIT:
         path.replace(path.with_suffix(".log.1"))
     with path.open("a", encoding="utf-8") as file:
-        file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {app.scrubber.text(message)}\n")
+        file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {app.scrub(message)}\n")

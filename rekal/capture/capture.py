@@ -29,7 +29,7 @@ from rekal.git import Repo
 from rekal.ids import checkpoint_id
 from rekal.model import Checkpoint, Rewrite
 from rekal.store import source_state, spool
-from rekal.store.ownership.guard import keep_second_name
+from rekal.store.guard import keep_second_name
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger, set_aside_damaged
 from rekal.store.locks import hold_lock

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from rekal.app.context import parse_age
 from rekal.app.memories import Remembered
-from rekal.app.moments import parse_age
 from rekal.cli.output import format_day, format_source, one_line, short_id
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from rekal.app import resources, semantic
+from rekal.app import resources
 from rekal.app.context import find_app
 from rekal.app.resources import Declined, Kept
 from rekal.cli.main import run_command_line
@@ -88,7 +88,7 @@ def _warm_up(kept: Kept) -> None:
     try:
         app = find_app()
         reader = kept.index(app.layout.index)
-        found = semantic.find_semantic(app, kept)
+        found = resources.find_semantic(app, kept)
         if found.meaning is not None:
             found.meaning.near("warm up")
         reader.postings(["warm"])

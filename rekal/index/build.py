@@ -19,15 +19,18 @@ from pathlib import Path
 import msgspec
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
+from rekal.git import Repo
 from rekal.index import schema
-from rekal.index.facets import changed_sessions, copy_opened, read_facets, replace_facets
-from rekal.index.freshness import name_damage, read_index_state, reason_for_full
-from rekal.index.speakers import write_speakers
-from rekal.index.text import analysis_id
-from rekal.index.vectors import write_chunks
+from rekal.index.facets import changed_sessions, copy_opened, read_facets, replace_facets, write_speakers
+from rekal.index.freshness import KNOWLEDGE, analysis_id, head_tree, name_damage, read_index_state, reason_for_full
+from rekal.index.knowledge import Scrub, Warn, knowledge_part, refresh_knowledge
+from rekal.index.vectors import prune_vectors, write_chunks
 from rekal.index.writer import Doc, Writer, read_number
 from rekal.store.database import Connection, duckdb, quote_path, translated_errors
-from rekal.store.ledger import Ledger
+from rekal.store.guard import note_own_file
+from rekal.store.layout import Layout
+from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.locks import hold_lock
 
 _BATCH = 4096
 _BUILDING = ".building-"
@@ -46,6 +49,43 @@ class Indexed(msgspec.Struct, frozen=True):
 #: Another layer of the index (memories, vectors, knowledge): called with the ledger, the new index's connection and the
 #: ledger position the index covered before, -1 for a full build. It runs in the same transaction as everything else.
 Part = Callable[[Ledger, Connection, int], None]
+
+
+def refresh_index(
+    layout: Layout, repo: Repo, scrub: Scrub, warn: Warn, *, full: bool = False, wait: float = 60.0
+) -> Indexed:
+    """Bring the index of a store up to its ledger and to HEAD, or build it anew, under the index's lock.
+
+    ``scrub`` is for passages of tracked prose; ``warn`` gets a sentence when the prose could not be indexed. Raises the
+    store's errors; the old index then stays.
+    """
+    lock = hold_lock(layout.index_lock, wait=wait, purpose="indexing")
+    with lock, open_ledger(layout.data, read_only=True, wait=wait) as ledger:
+        done = update_index(ledger, layout.index, full=full, parts=[knowledge_part(repo, scrub, warn)])
+        # The prose of a HEAD that moved while nothing new was captured.
+        tree = head_tree(repo)
+        if read_index_state(ledger.con, layout.index).get(KNOWLEDGE) != tree:
+            with replace_index(ledger, layout.index, copy=True) as con:
+                refresh_knowledge(con, repo, tree, scrub, warn)
+        note_own_file(layout.index, layout.run)
+    if done.full:
+        # A full build is what follows when something was forgotten.
+        prune_vectors(layout.index, layout.vectors)
+    return done
+
+
+def refresh_documents(layout: Layout, *, changed: bool, wait: float = 60.0) -> None:
+    """Bring the index of documents up to their ledger. ``changed``: something was taken out, so vectors may be stale.
+
+    Raises the store's errors; the old index then stays.
+    """
+    with (
+        hold_lock(layout.index_lock, wait=wait, purpose="indexing"),
+        open_ledger(layout.data, read_only=True, wait=wait) as ledger,
+    ):
+        update_index(ledger, layout.index)
+    if changed:
+        prune_vectors(layout.index, layout.vectors)
 
 
 def update_index(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Sequence[Part] = ()) -> Indexed:

@@ -1,15 +1,18 @@
-"""How an index stands to the ledger and to HEAD, told without loading what builds or searches one."""
+"""How an index stands to the ledger, to HEAD and to the analysis, told without loading what builds or searches one."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+
+import Stemmer
 
 from rekal.errors import StoreDamaged
 from rekal.git import Repo
 from rekal.index import schema
-from rekal.index.analysis import analysis_id
 from rekal.store.database import Connection, duckdb, open_beside, quote_path, translated_errors
 from rekal.store.ledger import Ledger
 
@@ -85,3 +88,14 @@ def name_damage(path: Path) -> Iterator[None]:
             yield
     except (duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException) as error:
         raise StoreDamaged(f"{path.name} is not a complete index ({str(error).splitlines()[0][:80]})") from error
+
+
+# The name of the analysis, apart from the analysis: to compare it, no capture needs to load what cuts texts.
+
+ANALYSIS_VERSION = 1
+
+
+@cache
+def analysis_id() -> str:
+    """Names everything the terms depend on: an index built under another id must be built again."""
+    return f"{ANALYSIS_VERSION}/snowball-{Stemmer.version()}/unicode-{unicodedata.unidata_version}"

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from rekal.errors import StoreDamaged, StoreError
 from rekal.index import schema
-from rekal.index.analysis import ANALYSIS_VERSION
+from rekal.index.facets import Speakers, read_speakers
+from rekal.index.freshness import ANALYSIS_VERSION
 from rekal.index.schema import KINDS, Kind
-from rekal.index.speakers import Speakers, read_speakers
 from rekal.store.database import Connection, duckdb, make_record, open_database, translated_errors
 
 Ints = NDArray[np.int32]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rekal.store.ownership.catalogue import OurTables
+from rekal.store.guard import OurTables
 
 if TYPE_CHECKING:  # the driver takes 20 ms to load, and who only asks for the version needs none
     from rekal.store.database import Connection
@@ -85,7 +85,7 @@ def create_tables(con: Connection) -> None:
 
 
 def describe_tables() -> OurTables:
-    """Return the tables of an index as :func:`rekal.store.ownership.catalogue.refuse_foreign_index` wants them."""
+    """Return the tables of an index as :func:`rekal.store.guard.refuse_foreign_index` wants them."""
     return OurTables(SCHEMA_VERSION, "state", lambda con, _: create_tables(con), only_latest=True)
 
 

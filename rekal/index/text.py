@@ -22,8 +22,6 @@ from functools import cache, lru_cache, partial
 from itertools import chain, pairwise
 from typing import cast
 
-from rekal.index.analysis import analysis_id as analysis_id
-
 _LONGEST_TERM = 64
 _LONGEST_WHOLE = 160
 _LONGEST_STEMMED = 24

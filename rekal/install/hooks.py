@@ -12,9 +12,9 @@ import msgspec
 from rekal import files
 from rekal.errors import Refused
 from rekal.git import Repo
-from rekal.install import chain, exclude, places
+from rekal.install import exclude, hook_places
+from rekal.install.hook_places import Place, Slot
 from rekal.install.manifest import Journal
-from rekal.install.places import Place, Slot
 
 _PACKAGED = Path(__file__).parents[1] / "_hooks"
 _CHECKOUT = Path(__file__).parents[2] / "hooks"
@@ -40,9 +40,9 @@ def render_hook(name: str, executable: Path, chained: Path) -> bytes:
     source = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
     text = (source / name).read_text("utf-8").replace("@COMMON@", (source / "common.sh").read_text("utf-8"))
     values = {
-        "@ID@": places.ID,
-        "@CHAINED@": chain.lines_to_run(chained, name),
-        "@HAS_CHAINED@": chain.condition_to_run(chained, name),
+        "@ID@": hook_places.ID,
+        "@CHAINED@": hook_places.lines_to_run(chained, name),
+        "@HAS_CHAINED@": hook_places.condition_to_run(chained, name),
         "@REKAL@": shlex.quote(os.fspath(executable)),
     }
     for mark, value in values.items():
@@ -57,7 +57,9 @@ def plan_hooks(repo: Repo) -> list[tuple[Place, Slot]]:
     where git looks (``core.hooksPath=/dev/null`` switches hooks off).
     """
     slots = [
-        (place, places.find_slot(repo, place, name)) for place in places.find_places(repo) for name in places.NAMES
+        (place, hook_places.find_slot(repo, place, name))
+        for place in hook_places.find_places(repo)
+        for name in hook_places.NAMES
     ]
     for place, slot in slots:
         if slot.path is None and slot.name == "post-commit":
@@ -90,7 +92,7 @@ def warn_of_shared_hooks(repo: Repo) -> list[str]:
     """What to know about the directories that git takes hooks from."""
     return [
         f"git takes every repository's hooks from {place.directory}: rekal's, too, are there, and do nothing elsewhere"
-        for place in places.find_places(repo)
+        for place in hook_places.find_places(repo)
         if place.kind == "shared"
     ]
 
@@ -102,12 +104,14 @@ def _put(repo: Repo, slot: Slot, executable: Path, journal: Journal) -> Hook:
         return Hook(slot.name, None, "refused", note=note)
     if hook.is_dir():
         return Hook(slot.name, None, "refused", note=f"{hook} is a directory and was left alone")
-    chained = chain.chained_path(hook)
+    chained = hook_places.chained_path(hook)
     target = _moved_by_pre_commit(hook)
     if target is None:
         target = hook
         if slot.pattern:
-            exclude.add_patterns(repo, journal, slot.pattern, exclude.exact_pattern(slot.pattern[1:] + chain.SUFFIX))
+            exclude.add_patterns(
+                repo, journal, slot.pattern, exclude.exact_pattern(slot.pattern[1:] + hook_places.SUFFIX)
+            )
         _keep_foreign(hook, chained)
         journal.creates(hook)
     text = render_hook(slot.name, executable, chained)
@@ -122,24 +126,28 @@ def _put(repo: Repo, slot: Slot, executable: Path, journal: Journal) -> Hook:
 def _moved_by_pre_commit(hook: Path) -> Path | None:
     """Our file where `pre-commit install` put it; pre-commit runs it from there."""
     legacy = hook.with_name(hook.name + ".legacy")
-    return legacy if places.is_ours(legacy) and not places.is_ours(hook) else None
+    return legacy if hook_places.is_ours(legacy) and not hook_places.is_ours(hook) else None
 
 
 def _keep_foreign(hook: Path, chained: Path) -> None:
     """Give a hook that is not ours the name from which ours will run it."""
     backup = hook.with_name(hook.name + ".old")
-    if places.is_ours(hook):
+    if hook_places.is_ours(hook):
         return
-    if places.is_ours(backup):  # lefthook's way with a file that it did not write
+    if hook_places.is_ours(backup):  # lefthook's way with a file that it did not write
         backup.unlink()
         if files.name_is_taken(chained):
             chained.rename(backup)
     if not files.name_is_taken(hook):
         # Ours was removed by somebody. What a manager generated goes with it, the user's own hook is run again.
-        if chain.find_manager(chained):
+        if hook_places.find_manager(chained):
             chained.unlink(missing_ok=True)
         return
-    if files.name_is_taken(chained) and not chain.find_manager(chained) and not files.have_same_bytes(hook, chained):
+    if (
+        files.name_is_taken(chained)
+        and not hook_places.find_manager(chained)
+        and not files.have_same_bytes(hook, chained)
+    ):
         chained.rename(chained.with_name(chained.name + "-before"))
     files.duplicate_file(hook, chained)
 
@@ -148,30 +156,30 @@ def uninstall_hooks(repo: Repo, journal: Journal) -> tuple[list[str], list[str]]
     """Remove our hooks and put back what stood there. Returns the hooks removed, and notes on what was left."""
     removed: list[str] = []
     notes: list[str] = []
-    for place in places.find_places(repo):
+    for place in hook_places.find_places(repo):
         if place.kind == "shared" and _unregister(place.directory, repo.root, journal):
             notes.append(f"{place.directory} still has rekal's hooks: other repositories use them")
             continue
         directories = [place.directory] + ([place.directory.parent] if place.kind == "husky" else [])
-        for hook in (directory / name for directory in directories for name in places.NAMES):
+        for hook in (directory / name for directory in directories for name in hook_places.NAMES):
             if _take(hook, notes):
                 removed.append(str(hook))
             journal.forget(hook)
-    for name in places.NAMES:
-        if _take(places.standalone_hook(repo, name), notes):
-            removed.append(str(places.standalone_hook(repo, name)))
-        journal.forget(places.standalone_hook(repo, name))
+    for name in hook_places.NAMES:
+        if _take(hook_places.standalone_hook(repo, name), notes):
+            removed.append(str(hook_places.standalone_hook(repo, name)))
+        journal.forget(hook_places.standalone_hook(repo, name))
     return removed, notes
 
 
 def _take(hook: Path, notes: list[str]) -> bool:
     """Undo :func:`_put` for one hook. Returns whether anything of ours was there."""
     files.remove_unfinished(hook)
-    chained = chain.chained_path(hook)
+    chained = hook_places.chained_path(hook)
     before = chained.with_name(chained.name + "-before")
     if files.name_is_taken(before):
         notes.append(f"{before} is an earlier hook of yours that another program replaced; rekal leaves it to you")
-    if places.is_ours(hook):
+    if hook_places.is_ours(hook):
         if files.name_is_taken(chained):
             chained.replace(hook)
         else:
@@ -179,14 +187,14 @@ def _take(hook: Path, notes: list[str]) -> bool:
         return True
     found = False
     for moved in (hook.with_name(hook.name + ".legacy"), hook.with_name(hook.name + ".old")):
-        if places.is_ours(moved):
+        if hook_places.is_ours(moved):
             found = True
             moved.unlink()
-            if files.name_is_taken(chained) and not chain.find_manager(chained):
+            if files.name_is_taken(chained) and not hook_places.find_manager(chained):
                 chained.rename(moved)
     if not files.name_is_taken(chained):
         return found
-    if chain.find_manager(chained) or files.have_same_bytes(chained, hook):
+    if hook_places.find_manager(chained) or files.have_same_bytes(chained, hook):
         chained.unlink()
     elif not files.name_is_taken(hook):
         chained.rename(hook)
@@ -197,22 +205,22 @@ def _take(hook: Path, notes: list[str]) -> bool:
 
 def read_hooks(repo: Repo, executable: Path) -> tuple[Hook, ...]:
     """What is installed where, read from the files themselves."""
-    return tuple(_state(slot, executable) for place in places.find_places(repo) for slot in _slots(repo, place))
+    return tuple(_state(slot, executable) for place in hook_places.find_places(repo) for slot in _slots(repo, place))
 
 
 def _slots(repo: Repo, place: Place) -> list[Slot]:
-    return [places.find_slot(repo, place, name) for name in places.NAMES]
+    return [hook_places.find_slot(repo, place, name) for name in hook_places.NAMES]
 
 
 def _state(slot: Slot, executable: Path) -> Hook:
     if slot.path is None or slot.path.is_dir():
         return Hook(slot.name, None, "refused", note=slot.line or f"{slot.path} is a directory")
     target = _moved_by_pre_commit(slot.path) or slot.path
-    chained = chain.chained_path(slot.path)
+    chained = hook_places.chained_path(slot.path)
     status: Status = "installed"
     if not files.name_is_taken(target):
         status = "missing"
-    elif not places.is_ours(target):
+    elif not hook_places.is_ours(target):
         status = "displaced" if files.name_is_taken(chained) else "missing"
     elif files.read_or_empty(target) != render_hook(slot.name, executable, chained) or not os.access(target, os.X_OK):
         status = "outdated"

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rekal.index import text
 from rekal.index.dense import Meaning
+from rekal.index.facets import NOBODY
 from rekal.index.reader import IndexReader
-from rekal.index.speakers import NOBODY
 from rekal.recall.claims import Claims
 from rekal.recall.question import AnchorKind
 from rekal.recall.scores import Floats

@@ -14,7 +14,7 @@ import msgspec
 from rekal.errors import StoreUnwritable
 from rekal.ids import content_hash
 from rekal.store.database import Connection, open_beside, quote_path, translated_errors
-from rekal.store.ownership.guard import renew_second_name
+from rekal.store.guard import renew_second_name
 from rekal.store.tombstones import is_hash, words_id
 
 BLOCK_SIZE = 16384

@@ -8,7 +8,7 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from rekal.app import moments
+from rekal.app import context
 from rekal.cli.served import _as_if
 from rekal.daemon.server import RecallRequest
 
@@ -26,7 +26,7 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("berlin")
 def test_a_day_has_its_own_offset_whatever_today_has() -> None:
-    now = moments.local_now()
+    now = context.local_now()
     offsets = [now.replace(month=month, day=15).utcoffset() for month in (1, 7)]
     assert offsets == [timedelta(hours=1), timedelta(hours=2)]
     assert now.replace(month=7, day=15).tzname() == "CEST"
@@ -34,11 +34,11 @@ def test_a_day_has_its_own_offset_whatever_today_has() -> None:
 
 @pytest.mark.usefixtures("berlin")
 def test_it_shows_the_time_that_it_is() -> None:
-    assert abs(moments.local_now().astimezone(UTC).timestamp() - time.time()) < 60
+    assert abs(context.local_now().astimezone(UTC).timestamp() - time.time()) < 60
 
 
 @pytest.mark.usefixtures("berlin")
 def test_the_daemon_reads_a_clients_dates_in_the_clients_zone() -> None:
     with _as_if(RecallRequest([], "/", {"TZ": "Asia/Tokyo"}, (False, False))):
-        assert moments.local_now().utcoffset() == timedelta(hours=9)
-    assert moments.local_now().replace(month=1, day=15).utcoffset() == timedelta(hours=1)
+        assert context.local_now().utcoffset() == timedelta(hours=9)
+    assert context.local_now().replace(month=1, day=15).utcoffset() == timedelta(hours=1)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rekal.app.read_ledger import parse_handle
+from rekal.cli.main import count_edits
 from rekal.cli.verb_table import HIDDEN, VERBS
-from rekal.cli.words import count_edits
 from rekal.errors import UsageError
 from tests.conftest import git
 from tests.support.app import Rekal

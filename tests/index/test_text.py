@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.index import text as text_module
-from rekal.index.text import analysis_id, document_terms, query_terms, query_words, stem_word
+from rekal.index.freshness import analysis_id
+from rekal.index.text import document_terms, query_terms, query_words, stem_word
 
 
 @pytest.mark.parametrize(

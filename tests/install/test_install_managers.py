@@ -9,7 +9,7 @@ import pytest
 
 from rekal.errors import REFUSED, Refused
 from rekal.install import hooks, install_rekal, repair_hooks, uninstall_rekal
-from rekal.install.chain import chained_path
+from rekal.install.hook_places import chained_path
 from tests.install import install_support as support
 from tests.install.install_support import Layout, Stub, commit, events, git, listing, script
 

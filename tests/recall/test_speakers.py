@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rekal.index.facets import NOBODY
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
-from rekal.index.speakers import NOBODY
 from rekal.recall.judge import read_in_store
 from rekal.recall.recall import Options, answer_question
 from rekal.recall.search import list_people

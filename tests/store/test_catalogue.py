@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from rekal.store.second_name import keep_second_name
 
 from rekal.app.context import App, check_places
 from rekal.errors import Refused
@@ -15,8 +16,6 @@ from rekal.git import find_repo
 from rekal.index.freshness import read_position
 from rekal.index.schema import create_tables, write_state
 from rekal.store.ledger import open_ledger
-from rekal.store.ownership import catalogue
-from rekal.store.second_name import keep_second_name
 from tests.support.app import Rekal
 
 PACKAGE = Path(__file__).resolve().parents[2] / "rekal"

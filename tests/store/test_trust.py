@@ -16,7 +16,7 @@ from rekal.git import find_repo
 from rekal.git.run import absolute_entries
 from rekal.store import spool
 from rekal.store.database import open_database
-from rekal.store.ownership.guard import keep_second_name, restore_first_name
+from rekal.store.guard import keep_second_name, restore_first_name
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 

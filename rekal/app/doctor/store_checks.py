@@ -8,9 +8,9 @@ from rekal.app.ask_question import Question, ask_question
 from rekal.app.choose_settings import verify_model
 from rekal.app.context import App, list_unused_patterns
 from rekal.app.doctor.diagnosis import Finding
-from rekal.app.refresh import refresh_index
-from rekal.app.semantic import count_embedded, embed_texts
+from rekal.app.resources import count_embedded, embed_texts
 from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError
+from rekal.index.build import refresh_index
 from rekal.index.freshness import read_position
 from rekal.store import queries, session_list, spool
 from rekal.store.ledger import open_ledger
@@ -118,7 +118,7 @@ def examine_index(app: App) -> Iterator[Finding]:
 
 def repair_index(app: App) -> None:
     """Bring the index up to the ledger."""
-    refresh_index(app, lambda message: None)
+    refresh_index(app.layout, app.repo, app.scrub, lambda message: None)
 
 
 def examine_vectors(app: App) -> Iterator[Finding]:
@@ -173,7 +173,7 @@ def examine_recall(app: App) -> Iterator[Finding]:
 
 def repair_recall(app: App) -> None:
     """Build the index from nothing."""
-    refresh_index(app, lambda message: None, full=True)
+    refresh_index(app.layout, app.repo, app.scrub, lambda message: None, full=True)
 
 
 def _some_prompts(rows: list[session_list.SessionRow]) -> list[tuple[str, str]]:

@@ -21,8 +21,7 @@ from rekal.app.desk import Desk
 from rekal.app.hosts.brief import BriefSession, make_brief
 from rekal.app.hosts.host_events import HostEvent
 from rekal.app.memory_check import place_of_desk
-from rekal.app.resources import Identity, file_identity, open_resources
-from rekal.app.semantic import find_semantic
+from rekal.app.resources import Identity, file_identity, find_semantic, open_resources
 from rekal.errors import EngineError
 from rekal.index.filters import Filters
 from rekal.memory.added_lines import check_diff

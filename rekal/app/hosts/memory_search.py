@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from rekal.app.desk import Desk
-from rekal.app.semantic import KEY
+from rekal.app.resources import KEY
 from rekal.config import read_variable
 from rekal.errors import EngineError, StoreBusy, UsageError
 from rekal.index.text import document_terms, query_terms

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from rekal.app import memories, send_memory
+from rekal.app import memories, share
 from rekal.app.context import find_app
 from rekal.app.desk import desk_here
 from rekal.app.memory_views import LogEntry
@@ -48,7 +48,7 @@ def command(log: bool, since: str | None, until: str | None, as_json: bool, **na
         raise UsageError("these options narrow the log of memories", "add --memories")
     app = find_app()
     app.require_store()
-    answer = AuditAnswer(send_memory.read_sent(app))
+    answer = AuditAnswer(share.read_sent(app))
     print_record(answer, as_json, _push_lines)
     return FOUND if answer.pushes else NOTHING_FOUND
 

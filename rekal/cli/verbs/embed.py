@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import click
 
-from rekal.app import refresh, semantic
+from rekal.app import resources
 from rekal.app.context import find_app
-from rekal.app.semantic import EmbedResult
+from rekal.app.resources import EmbedResult
 from rekal.cli.output import json_option, print_note, print_record
+from rekal.index import build
 from rekal.index.vectors import Progress
 
 
@@ -23,14 +24,14 @@ def command(as_json: bool) -> None:
     """
     app = find_app()
     app.require_store()
-    refresh.refresh_index(app, print_note)
+    build.refresh_index(app.layout, app.repo, app.scrub, print_note)
     with click.progressbar(length=1, label="embedding", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
 
         def report(now: Progress) -> None:
             bar.length = max(1, now.total)
             bar.update(now.done - bar.pos)
 
-        answer = semantic.embed_texts(app, report)
+        answer = resources.embed_texts(app, report)
     print_record(answer, as_json, _lines)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from rekal.app import read_ledger
-from rekal.app.context import find_app
-from rekal.app.moments import read_moment
+from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import Mentions
 from rekal.cli.output import count_of, format_minute, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND

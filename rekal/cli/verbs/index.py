@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import click
 
-from rekal.app import refresh
 from rekal.app.context import find_app
 from rekal.cli.output import json_option, print_note, print_record
-from rekal.index.build import Indexed
+from rekal.index.build import Indexed, refresh_index
 
 
 @click.command("index")
@@ -22,7 +21,7 @@ def command(full: bool, as_json: bool) -> None:
     """
     app = find_app()
     app.require_store()
-    print_record(refresh.refresh_index(app, print_note, full=full), as_json, _lines)
+    print_record(refresh_index(app.layout, app.repo, app.scrub, print_note, full=full), as_json, _lines)
 
 
 def _lines(done: Indexed) -> Iterator[str]:

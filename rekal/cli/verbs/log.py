@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from rekal.app import read_ledger
-from rekal.app.context import find_app
-from rekal.app.moments import read_moment
+from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import CommitLog, DrawnCommit, LogFilter
 from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, format_name, json_option, one_line, print_record, short_id

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import click
 
-from rekal.app import send_memory
+from rekal.app import share
 from rekal.app.context import find_app
-from rekal.app.send_memory import SentMemory
+from rekal.app.share import SentMemory
 from rekal.cli.output import format_day, json_option, one_line, print_note, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.transport.mainline import Why
@@ -42,16 +42,16 @@ def command(
     """
     app = find_app()
     if check is not None:
-        send_memory.check_push(app, *check, sys.stdin.read().splitlines())
+        share.check_push(app, *check, sys.stdin.read().splitlines())
         return FOUND
     if hook is not None:
         # Told to end, the hook ends with the git processes it started: none may outlive the push.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-        if sentence := send_memory.send_from_hook(app, *hook, sys.stdin.read().splitlines()):
+        if sentence := share.send_from_hook(app, *hook, sys.stdin.read().splitlines()):
             print_note(sentence)
         return FOUND
     app.require_store()
-    answer = send_memory.send_memory(app, remote, merged, dry_run=dry_run)
+    answer = share.send_memory(app, remote, merged, dry_run=dry_run)
     print_record(answer, as_json, _lines, answer.notes)
     return FOUND if dry_run or answer.checkpoints or answer.sent else NOTHING_FOUND
 

@@ -8,8 +8,7 @@ import click
 
 from rekal.agents import registry
 from rekal.app import read_ledger
-from rekal.app.context import find_app
-from rekal.app.moments import read_moment
+from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import SessionList
 from rekal.cli.output import count_of, format_day, format_name, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError

@@ -7,7 +7,7 @@ import click
 from rekal.app import import_memory
 from rekal.app.context import find_app
 from rekal.cli.output import json_option
-from rekal.cli.print_imported import print_imported
+from rekal.cli.verbs.receive import print_imported
 from rekal.errors import STORE_UNUSABLE
 
 

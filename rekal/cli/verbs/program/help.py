@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from rekal.cli.main import refuse_mistyped
 from rekal.cli.output import print_block
 from rekal.cli.verb_table import HIDDEN, VERBS
-from rekal.cli.words import refuse_mistyped
 from rekal.errors import UsageError
 
 
