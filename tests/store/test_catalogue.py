@@ -8,13 +8,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from rekal.store.second_name import keep_second_name
 
 from rekal.app.context import App, check_places
 from rekal.errors import Refused
 from rekal.git import find_repo
 from rekal.index.freshness import read_position
 from rekal.index.schema import create_tables, write_state
+from rekal.store import guard
+from rekal.store.guard import keep_second_name
 from rekal.store.ledger import open_ledger
 from tests.support.app import Rekal
 
@@ -65,7 +66,7 @@ def test_what_is_not_ours_is_refused(app: App, file: str, name: str) -> None:
 
 def test_our_own_is_looked_at_once(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     check_places(app)
-    monkeypatch.setattr(catalogue, "_find_strange", lambda path, tables: pytest.fail(f"looked at {path}"))
+    monkeypatch.setattr(guard, "_find_strange", lambda path, tables: pytest.fail(f"looked at {path}"))
     check_places(app)
     keep_second_name(app.layout)
     (app.layout.run / "known-data.db").unlink()
