@@ -17,9 +17,9 @@ import msgspec
 import zstandard
 
 from rekal import ids
-from rekal.agents.base import Source, Where
 from rekal.agents.claude.adapter import ADAPTER
-from rekal.capture.repository import localise_paths
+from rekal.agents.contract import Source, Where
+from rekal.capture.read_sources import localise_paths
 from rekal.config import Exclude
 from rekal.errors import SourceError
 from rekal.model import Author, Checkpoint, Edit, FileChange, Session, SessionRange

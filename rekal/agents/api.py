@@ -5,7 +5,7 @@ docs/adapters.md explains it with a complete example.
 
 from __future__ import annotations
 
-from rekal.agents.base import Adapter, Parsed, Resume, Source, Where, refuse_source
+from rekal.agents.contract import Adapter, Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.formats.json_fields import object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
 from rekal.agents.formats.patches import text_lines

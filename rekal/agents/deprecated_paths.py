@@ -12,6 +12,14 @@ from types import ModuleType
 
 # Old module -> old name -> name in rekal.agents.api.
 OLD_NAMES: Mapping[str, Mapping[str, str]] = {
+    "rekal.agents.base": {
+        "Adapter": "Adapter",
+        "Parsed": "Parsed",
+        "Resume": "Resume",
+        "Source": "Source",
+        "Where": "Where",
+        "refused": "refuse_source",
+    },
     "rekal.agents.fields": {"text": "text_at", "mapping": "object_at", "objects": "objects_at", "dig": "value_at"},
     "rekal.agents.jsonl": {
         "Reader": "LineReader",
@@ -41,7 +49,5 @@ class OldModule(ModuleType):
         return getattr(api, new)
 
 
-def register_old_modules() -> None:
-    """Let ``import`` find the old modules. Costs microseconds; nothing is loaded."""
-    for name in OLD_NAMES:
-        sys.modules.setdefault(name, OldModule(name))
+# From here on ``import`` finds the old modules. It costs microseconds; nothing is loaded.
+sys.modules.update({name: OldModule(name) for name in OLD_NAMES if name not in sys.modules})

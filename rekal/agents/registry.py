@@ -6,18 +6,68 @@ An adapter's module is imported only when its agent is asked for. A name that is
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from rekal.agents.base import Adapter
-from rekal.agents.info import AgentInfo
-from rekal.agents.plugins import Foreign
-from rekal.errors import ConfigError
+from rekal.agents.contract import Adapter, AgentInfo, Parsed, Resume, Source, Where
+from rekal.errors import ConfigError, SourceBusy, SourceError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+
+# Adapters of other distributions, kept from failing for everybody else.
+#
+# What a foreign adapter raises, when it is loaded, lists or reads, costs what it was working on, and is said like any
+# transcript that cannot be read.
+
+
+class Foreign:
+    """The adapter that ``load`` gives, under the name it was registered by."""
+
+    def __init__(self, name: str, load: Callable[[], Adapter]) -> None:
+        self.name = name
+        self._load = load
+        self._adapter: Adapter | None = None
+        self._failure = ""
+
+    def _loaded(self) -> Adapter:
+        self._adapter = self._adapter or self._load()
+        return self._adapter
+
+    def discover(self, where: Where) -> Iterator[Source]:
+        """Yield the adapter's sources; when that fails, one more whose reading says why."""
+        try:
+            yield from self._loaded().discover(where)
+        except Exception as error:  # noqa: BLE001 - a foreign program may raise anything
+            self._failure = _said(error)
+            yield Source(self.name, f"adapter {self.name}", Path(f"adapter {self.name}"), -1, 0)
+
+    def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
+        """Read ``source``. Raises :class:`SourceError` for whatever the adapter raises."""
+        if source.size < 0:
+            raise SourceBusy(f"the adapter for {self.name} cannot list its transcripts ({self._failure})")
+        try:
+            return self._loaded().parse(source, resume, where)
+        except SourceError:
+            raise
+        except Exception as error:  # a foreign program may raise anything
+            raise SourceError(f"the adapter for {self.name} failed on {source.key} ({_said(error)})") from error
+
+    def sniff(self, head: bytes) -> bool:
+        """The adapter's judgement of ``head``; one that fails claims nothing."""
+        try:
+            return bool(self._loaded().sniff(head))
+        except Exception:  # noqa: BLE001 - its discover says what is wrong
+            return False
+
+
+def _said(error: Exception) -> str:
+    words = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {words[0]}" if words else type(error).__name__
+
 
 GROUP = "rekal.agents"
 

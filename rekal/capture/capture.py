@@ -17,11 +17,10 @@ from typing import Literal
 
 import msgspec
 
-from rekal.agents.base import Adapter, Source
-from rekal.capture import copied_commits, link, parallel, read_sources
-from rekal.capture.commit_facts import read_facts
+from rekal.agents.contract import Adapter, Source
+from rekal.capture import link, parallel, read_sources, rewrites
 from rekal.capture.former_places import find_former_places, note_places
-from rekal.capture.link import CommitFacts, Linked
+from rekal.capture.link import CommitFacts, Linked, read_facts
 from rekal.capture.rewrites import carry_over
 from rekal.capture.whole_files import History, only_new_lines
 from rekal.errors import GitError, RekalError, StoreDamaged
@@ -143,7 +142,7 @@ class _Work(msgspec.Struct, frozen=True):
         if todo or plan != Plan():
             captured = _write(layout, repo, job, todo, known.sources, plan, warnings, self.progress)
         if _moved(spooled.events):
-            copied_commits.note_examined(repo, layout.run)
+            rewrites.note_examined(repo, layout.run)
         keep_second_name(layout)
         spool.remove_events(spooled.files)
         return captured
@@ -239,11 +238,11 @@ def _with_copies(layout: Layout, repo: Repo, events: Sequence[spool.Event], plan
         return plan
     renamed = {rewrite.new_sha for rewrite in plan.rewrites}
     announced = [event.sha for event in events if isinstance(event, spool.CommitEvent)]
-    coming = [copied_commits.Change(f.commit.sha, f.patch_id) for f in plan.commits if f.patch_id]
+    coming = [rewrites.Change(f.commit.sha, f.patch_id) for f in plan.commits if f.patch_id]
     try:
-        fresh = [sha for sha in copied_commits.fresh_commits(repo, layout.run, announced) if sha not in renamed]
+        fresh = [sha for sha in rewrites.fresh_commits(repo, layout.run, announced) if sha not in renamed]
         with open_ledger(layout.data, read_only=True) as ledger:
-            found = copied_commits.find_copied_commits(ledger.con, repo, fresh, coming)
+            found = rewrites.find_copied_commits(ledger.con, repo, fresh, coming)
     except GitError as error:
         warnings.append(f"commits were not compared with older ones: {error.message}")
         return plan

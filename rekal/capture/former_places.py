@@ -18,17 +18,16 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.agents.base import Adapter, Source, Where
-from rekal.agents.formats.lazy_regex import lazy_pattern
+from rekal.agents.contract import Adapter, Source, Where
 from rekal.agents.formats.repo_paths import relative_path
 from rekal.capture.gone_evidence import Evidence, find_roots_by_commits
-from rekal.capture.read_sources import Job, changed_since, find_changed_sources, parse_source
-from rekal.capture.repository import belongs_here
+from rekal.capture.read_sources import Job, belongs_here, changed_since, find_changed_sources, parse_source
 from rekal.errors import SourceError
 from rekal.files import read_or_empty, write_atomically
 from rekal.git import Repo
 from rekal.ids import line_hash
 from rekal.model import Transcript
+from rekal.plain_text import lazy_pattern
 
 _MOST_BYTES = 2 << 30  # of transcripts that a back-fill reads for this, newest first
 _HEAD = 64 << 10

@@ -1,4 +1,4 @@
-"""Read what is new in the agents' transcripts.
+"""Read what is new in the agents' transcripts, and keep what belongs to this repository.
 
 A source whose size and time did not move costs one ``stat``. A changed one is parsed, matched to the repository and
 scrubbed before the store is opened; the store is then open for the milliseconds that the append takes.
@@ -10,20 +10,22 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from rekal.agents.base import Adapter, Parsed, Resume, Source, Where
-from rekal.capture import repository
+from rekal.agents.contract import Adapter, Parsed, Resume, Source, Where
+from rekal.agents.formats.repo_paths import is_inside_roots, relative_path
 from rekal.config import Exclude
 from rekal.errors import SourceBusy, SourceError
-from rekal.model import Author, Session, Transcript
+from rekal.model import Author, RawCall, Session, Transcript
 from rekal.store.source_state import SourceState
 
 if TYPE_CHECKING:
     from rekal.scrub import Scrubber
+
 
 BATCH_BYTES = 32 << 20
 """A batch is one transaction: what an interrupted back-fill loses at most."""
@@ -114,8 +116,8 @@ def read_source(job: Job, adapter: Adapter, source: Source, state: SourceState |
         return SourceReading(None if isinstance(error, SourceBusy) else failed, warning=f"{source.agent}: {said}")
     source = msgspec.structs.replace(source, agent=agent)
     known = state is not None and state.belongs and state.session_id is not None
-    mine = [t for t in parsed.transcripts if known or repository.belongs_here(t, job.where.roots)]
-    kept = [t for t in mine if not repository.is_excluded(t, job.where.roots, job.exclude)]
+    mine = [t for t in parsed.transcripts if known or belongs_here(t, job.where.roots)]
+    kept = [t for t in mine if not is_excluded(t, job.where.roots, job.exclude)]
     sessions = tuple(_scrubbed(job, t) for t in kept)
     return SourceReading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
 
@@ -161,7 +163,7 @@ def _head(path: Path) -> bytes:
 def _scrubbed(job: Job, transcript: Transcript) -> Session:
     from rekal.scrub import scrub_session  # loaded only when there is something to scrub, see Job
 
-    return scrub_session(job.scrubber, repository.localise_paths(transcript, job.where.roots, job.exclude), job.author)
+    return scrub_session(job.scrubber, localise_paths(transcript, job.where.roots, job.exclude), job.author)
 
 
 def _state(
@@ -194,3 +196,69 @@ def search_places(
     """Places to look in, from the facts that the command line has; ``former`` are roots that are gone."""
     present = tuple(root.resolve() for root in roots)
     return Where(home, (*present, *(place for place in former if place not in present)), env, platform)
+
+
+# Does a conversation belong to this repository?
+#
+# Decided on the working directories it recorded, by path components: one of them is inside a work tree of the
+# repository and not inside another repository nested there. A conversation begun above several repositories belongs to
+# those whose files it edited.
+
+
+def belongs_here(transcript: Transcript, roots: Sequence[Path]) -> bool:
+    """True if ``transcript`` is about the repository with these work trees."""
+    if any(is_inside_roots(cwd, roots) and not _nested(cwd, roots) for cwd in transcript.cwds):
+        return True
+    above = [cwd for cwd in transcript.cwds if any(is_inside_roots(str(root), [Path(cwd)]) for root in roots)]
+    return any(_edits(call, cwd, roots) for cwd in above for call in transcript.calls)
+
+
+def _nested(cwd: str, roots: Sequence[Path]) -> bool:
+    """True if another repository (a submodule, a clone inside the work tree) lies between ``cwd`` and our root."""
+    place = Path(cwd)
+    if not place.is_dir():
+        return False
+    place = place.resolve()
+    for directory in (place, *place.parents):
+        if directory in roots:
+            return False
+        if (directory / ".git").exists():
+            return True
+    return False
+
+
+def _edits(call: RawCall, cwd: str, roots: Sequence[Path]) -> bool:
+    if not call.path or not call.wrote:
+        return False
+    inside = relative_path(call.path, call.cwd or cwd, roots)
+    return inside is not None and not _nested(str(Path(call.cwd or cwd, call.path).parent), roots)
+
+
+def localise_paths(transcript: Transcript, roots: Sequence[Path], exclude: Exclude) -> Transcript:
+    """The transcript with paths relative to the repository where inside it, and without calls on excluded paths."""
+    cwd = transcript.cwds[0] if transcript.cwds else str(roots[0])
+    calls = tuple(_localised(call, cwd, roots) for call in transcript.calls)
+    kept = tuple(c for c in calls if not (c.path and _matches(c.path, exclude.paths)))
+    here = next((d for d in transcript.cwds if is_inside_roots(d, roots)), cwd)
+    return msgspec.structs.replace(transcript, calls=kept, cwds=(relative_path(here, here, roots) or here,))
+
+
+def _localised(call: RawCall, cwd: str, roots: Sequence[Path]) -> RawCall:
+    if not call.path:
+        return call
+    inside = relative_path(call.path, call.cwd or cwd, roots)
+    return call if inside is None else msgspec.structs.replace(call, path=inside)
+
+
+def is_excluded(transcript: Transcript, roots: Sequence[Path], exclude: Exclude) -> bool:
+    """True if the settings keep this conversation out."""
+    if _matches(transcript.native_id, exclude.sessions):
+        return True
+    if transcript.branches and all(_matches(branch, exclude.branches) for branch in transcript.branches):
+        return True
+    inside = [relative_path(cwd, cwd, roots) for cwd in transcript.cwds]
+    return bool(inside) and all(cwd is not None and _matches(cwd, exclude.paths) for cwd in inside)
+
+
+def _matches(value: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(value, pattern) or fnmatch(value, pattern.rstrip("/") + "/*") for pattern in patterns)

@@ -1,4 +1,4 @@
-"""A commit that became another keeps its sessions.
+"""A commit that became another keeps its sessions, whether git said so or the change is found to be the same.
 
 Amend and rebase give a commit a new name; the checkpoint of the old one is carried over to the new one, and a commit
 squashed from several gets the sessions of all of them. Work that went into the new commit only (an amend with more
@@ -7,14 +7,21 @@ edits) joins them. The old checkpoint stays: it is history too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
 from rekal import ids
 from rekal.capture.link import CommitFacts, edited_ranges
+from rekal.files import write_atomically
+from rekal.git import Repo, join_lines, split_at_nul
+from rekal.git.patch_ids import compute_patch_id, compute_patch_ids, read_branch_patch
+from rekal.git.repo import find_present_commits, has_object
 from rekal.model import Checkpoint, Rewrite, SessionRange
+from rekal.plain_text import replace_surrogates
 from rekal.store import queries
+from rekal.store.database import Connection
 from rekal.store.ledger import Ledger
 
 Facts = Callable[[str], CommitFacts | None]
@@ -67,3 +74,134 @@ def _widen(ranges: dict[str, SessionRange], more: Sequence[SessionRange]) -> Non
         old = ranges.get(r.session_id, r)
         first, last = min(old.first_seq, r.first_seq), max(old.last_seq, r.last_seq)
         ranges[r.session_id] = msgspec.structs.replace(old, first_seq=first, last_seq=last)
+
+
+# Commits that are older commits over again, though nobody said so: cherry-picks, rebases made elsewhere, squashes.
+#
+# An equal patch-id is the same change; a patch-id equal to that of all a branch did since the merge base is a squash of
+# it. Only what is new since the last look is examined, at most :data:`NEWEST` commits, and only against commits that
+# carried sessions and whose files the new commit changes: an ordinary commit costs a handful of git processes.
+
+NEWEST = 200
+"""New commits examined in one look, newest first."""
+
+_POINTS = 30  # ends of branches tried for one squash
+_HEADS = 20
+_LOOKED_AT = 500
+_SEEN = "copies-seen"
+_ONLY = ("--no-merges", f"-n{NEWEST}")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A commit and its patch-id."""
+
+    sha: str
+    patch_id: str
+
+
+def fresh_commits(repo: Repo, run: Path, announced: Iterable[str]) -> list[str]:
+    """Commits on HEAD since the last look, and those ``announced`` by hooks; merges left out, oldest first."""
+    head = repo.head()
+    if head is None:
+        return []
+    seen = _seen(run)
+    known = [f"^{seen}"] if seen and has_object(repo, f"{seen}^{{commit}}") else []
+    listed = (repo.ask("rev-list", *_ONLY, head, *known, "--") or "").split()
+    there = [sha for sha in dict.fromkeys(announced) if has_object(repo, f"{sha}^{{commit}}")]
+    return list(dict.fromkeys([*reversed(listed), *there]))
+
+
+def _seen(run: Path) -> str | None:
+    try:
+        return (run / _SEEN).read_text(encoding="ascii").strip() or None
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+
+
+def note_examined(repo: Repo, run: Path) -> None:
+    """Remember up to where HEAD was examined."""
+    if head := repo.head():
+        write_atomically(run / _SEEN, head.encode("ascii"))
+
+
+def find_copied_commits(
+    con: Connection, repo: Repo, fresh: Sequence[str], coming: Sequence[Change] = ()
+) -> list[Rewrite]:
+    """Find the originals of the commits in ``fresh``.
+
+    They are among commits with a checkpoint, or among those in ``coming``, which are about to get one (oldest first).
+    Raises :class:`rekal.errors.GitError`.
+    """
+    unknown = _without_checkpoint(con, fresh)
+    patches = compute_patch_ids(repo, unknown) if unknown else {}
+    same = [*_same_change(con, patches), *_same_as_coming(coming, patches)]
+    copied = {rewrite.new_sha for rewrite in same}
+    rest = {sha: patch for sha, patch in patches.items() if sha not in copied}
+    return [*same, *(rewrite for sha, patch in rest.items() for rewrite in _squashed(con, repo, sha, patch))]
+
+
+def _without_checkpoint(con: Connection, shas: Sequence[str]) -> list[str]:
+    rows = con.execute(
+        """SELECT sha FROM (SELECT unnest(?::VARCHAR[]) AS sha)
+           WHERE sha NOT IN (SELECT git_sha FROM checkpoints) AND sha NOT IN (SELECT new_sha FROM rewrites)""",
+        [list(shas)],
+    ).fetchall()
+    left = {str(row[0]) for row in rows}
+    return [sha for sha in shas if sha in left]
+
+
+def _same_change(con: Connection, patches: Mapping[str, str]) -> list[Rewrite]:
+    rows = con.execute(
+        """SELECT DISTINCT patch_id, git_sha FROM checkpoints
+           WHERE patch_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY ALL""",
+        [sorted(set(patches.values()))],
+    ).fetchall()
+    return [Rewrite(old, sha, "patch-id") for sha, patch in patches.items() for same, old in rows if same == patch]
+
+
+def _same_as_coming(coming: Sequence[Change], patches: Mapping[str, str]) -> list[Rewrite]:
+    first: dict[str, str] = {}
+    for change in coming:
+        first.setdefault(change.patch_id, change.sha)
+    return [Rewrite(first[p], sha, "patch-id") for sha, p in patches.items() if first.get(p, sha) != sha]
+
+
+def _squashed(con: Connection, repo: Repo, sha: str, patch: str) -> list[Rewrite]:
+    """Find the commits squashed into ``sha``: all between the merge base and the point whose change it is."""
+    changed = split_at_nul(repo.run_raw("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", sha))
+    for point in _points(con, repo, sha, changed):
+        branch = read_branch_patch(repo, point, f"{sha}^")
+        if branch and compute_patch_id(repo, branch.patch) == patch:
+            olds = repo.run("rev-list", "--reverse", f"-n{NEWEST}", point, f"^{branch.base}", "--").split()
+            return [Rewrite(old, sha, "squash") for old in olds]
+    return []
+
+
+def _points(con: Connection, repo: Repo, sha: str, changed: Sequence[str]) -> list[str]:
+    """Places where a branch squashed into ``sha`` may have ended.
+
+    They are commits with sessions that change only files it changes (what they deleted may have come and gone), and the
+    tips of branches that hold one.
+    """
+    rows = con.execute(
+        """SELECT c.git_sha FROM checkpoints c JOIN files_touched f ON f.checkpoint_id = c.id
+           GROUP BY c.git_sha HAVING bool_and(list_contains(?::VARCHAR[], f.path) OR f.change = 'D')
+           ORDER BY max(c.committed_at) DESC, c.git_sha LIMIT ?""",
+        [list(map(replace_surrogates, changed)), _LOOKED_AT],
+    ).fetchall()
+    beside = _beside(repo, [str(row[0]) for row in rows], sha)[:_POINTS]
+    return list(dict.fromkeys([*(tip for one in beside[:3] for tip in _heads_with(repo, one)), *beside]))
+
+
+def _beside(repo: Repo, olds: Sequence[str], sha: str) -> list[str]:
+    """Keep the commits that are still there and not part of the history of ``sha``."""
+    if not olds:
+        return []
+    present = find_present_commits(repo, olds)
+    outside = set(repo.run("rev-list", "--stdin", stdin=join_lines([*present, f"^{sha}"]), timeout=60.0).split())
+    return [old for old in olds if old in outside]
+
+
+def _heads_with(repo: Repo, sha: str) -> list[str]:
+    options = (f"--count={_HEADS}", f"--contains={sha}", "--format=%(objectname)")
+    return (repo.ask("for-each-ref", *options, "refs/heads", "refs/remotes") or "").split()

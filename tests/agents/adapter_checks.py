@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from rekal.agents.base import Adapter, Source, Where
+from rekal.agents.contract import Adapter, Source, Where
 from rekal.errors import SourceError
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rekal.agents.base import Parsed
 from rekal.agents.claude.adapter import ADAPTER
+from rekal.agents.contract import Parsed
 from rekal.model import RawCall
 from tests.agents.pieces import read, write_lines
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.contract import Parsed, Resume, Source, Where
 from rekal.agents.cursor.adapter import ADAPTER
 from rekal.model import Transcript
 

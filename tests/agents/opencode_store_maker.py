@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rekal.agents.base import Parsed, Source, Where
+from rekal.agents.contract import Parsed, Source, Where
 from rekal.agents.opencode.adapter import ADAPTER
 from rekal.model import Transcript
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rekal.agents.base import Adapter, Parsed, Resume, Source, Where
+from rekal.agents.contract import Adapter, Parsed, Resume, Source, Where
 from rekal.model import RawCall, RawTurn, Transcript
 
 Kept = dict[str, dict[str, RawTurn | RawCall]]

@@ -39,10 +39,3 @@ def test_old_paths_lead_to_the_new_names(module: str) -> None:
             assert getattr(old, name) is getattr(api, new)
     with pytest.raises(AttributeError):
         _ = old.something_else
-
-
-def test_the_old_name_in_base_leads_to_the_new_one() -> None:
-    from rekal.agents import base
-
-    with pytest.warns(DeprecationWarning, match="refuse_source"):
-        assert base.refused is api.refuse_source

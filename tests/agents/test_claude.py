@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents.base import Adapter, Where
 from rekal.agents.claude.adapter import ADAPTER
+from rekal.agents.contract import Adapter, Where
 from rekal.errors import SourceError
 from rekal.model import Transcript
 from tests.agents.claude_log import SESSION, Log, sidechain

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents.base import Where
-from rekal.agents.claude.adapter import ADAPTER
-from rekal.agents.claude.locations import Narrowing, config_directories, encode_directory, session_above
+from rekal.agents.claude.adapter import ADAPTER, Narrowing, config_directories, encode_directory, session_above
+from rekal.agents.contract import Where
 from rekal.errors import SourceError
 
 ROOT = Path("/home/me/my_app")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.claude.text import said_by_agent, spoken_content, strip_machine_text, text_blocks, without_injected
+from rekal.agents.claude.content import said_by_agent, spoken_content, strip_machine_text, text_blocks, without_injected
 
 MEMORY = "<rekal-memory v=1>\nan older answer\n</rekal-memory>\n"
 

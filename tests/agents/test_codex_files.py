@@ -9,8 +9,8 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 
-from rekal.agents.base import Where
 from rekal.agents.codex.adapter import ADAPTER
+from rekal.agents.contract import Where
 from rekal.agents.formats.repo_paths import is_inside_roots
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import Change, Counts, check_golden, counts, mutations, shared_file

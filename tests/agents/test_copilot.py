@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from rekal.agents.base import Where
+from rekal.agents.contract import Where
 from rekal.agents.copilot.cli import ADAPTER
 from rekal.agents.formats.repo_paths import is_inside_roots
 from rekal.errors import SourceError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from rekal.agents.base import Where
+from rekal.agents.contract import Where
 from rekal.agents.copilot.chat import chat_uri_path, replay_changes
 from rekal.agents.copilot.vscode import ADAPTER
 from rekal.errors import SourceError

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.base import Resume, Source
+from rekal.agents.contract import Resume, Source
 from rekal.agents.cursor.adapter import ADAPTER
 from rekal.agents.cursor.text import split_typed, strip_answer, uri_path
 from rekal.errors import SourceError

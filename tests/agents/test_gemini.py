@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from rekal.agents.base import Where
+from rekal.agents.contract import Where
 from rekal.agents.gemini.adapter import ADAPTER
 from rekal.errors import SourceError
 from rekal.model import Transcript

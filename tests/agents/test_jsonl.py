@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.base import Resume
+from rekal.agents.contract import Resume
 from rekal.agents.formats import jsonl
 from rekal.agents.formats.jsonl import LineReader, clean_text, clean_tree, hash_prefix
 from rekal.errors import SourceError

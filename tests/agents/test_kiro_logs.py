@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.base import Resume, Source
+from rekal.agents.contract import Resume, Source
 from rekal.agents.kiro.adapter import ADAPTER
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file

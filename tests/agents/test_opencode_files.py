@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.base import Source
+from rekal.agents.contract import Source
 from rekal.agents.opencode.adapter import ADAPTER
 from rekal.errors import SourceError
 from tests.agents.adapter_checks import JUNK, SHARED, check_golden, counts, mutations, shared_file

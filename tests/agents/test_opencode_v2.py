@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rekal.agents.base import Where
+from rekal.agents.contract import Where
 from rekal.agents.opencode.adapter import ADAPTER
 from rekal.model import Transcript
 from tests.agents.opencode_store_maker import T0, Store, said

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rekal.agents.base import Adapter
 from rekal.agents.codex import adapter as codex
+from rekal.agents.contract import Adapter
 from rekal.agents.copilot import cli, vscode
 from rekal.agents.gemini import adapter as gemini
 from tests.agents.adapter_checks import shared_file

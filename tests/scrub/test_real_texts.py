@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.fixture_home import lay_out
 from rekal.agents import registry
-from rekal.agents.base import Where
+from rekal.agents.contract import Where
 from rekal.errors import SourceError
 from rekal.model import Transcript
 from rekal.scrub import Rules, Scrubber, count_secrets

@@ -1,6 +1,6 @@
 """The adapter of Codex."""
 
-from rekal.agents.info import AgentInfo
+from rekal.agents.contract import AgentInfo
 
 INFO = AgentInfo(
     name="codex",

@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.codex.rollout import Rollout, UserText
+from rekal.agents.contract import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.formats.json_fields import (
     number_at,
     object_at,
@@ -47,7 +47,7 @@ _HEAD_RECORDS = 20
 
 
 class Codex:
-    """Reads Codex roll-outs; see :class:`rekal.agents.base.Adapter`."""
+    """Reads Codex roll-outs; see :class:`rekal.agents.contract.Adapter`."""
 
     name = "codex"
 

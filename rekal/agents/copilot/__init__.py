@@ -1,6 +1,6 @@
 """The adapters of Copilot: its command line and its panel in VS Code."""
 
-from rekal.agents.info import AgentInfo
+from rekal.agents.contract import AgentInfo
 
 INFO = AgentInfo(
     name="copilot",

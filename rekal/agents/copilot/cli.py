@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.contract import Parsed, Resume, Source, Where
 from rekal.agents.copilot.events import PLACES, Events
 from rekal.agents.formats.json_fields import load_object, text_at
 from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix
@@ -24,7 +24,7 @@ _TITLE_BYTES = 64 << 10
 
 
 class CopilotCli:
-    """Reads the sessions of Copilot's command line; see :class:`rekal.agents.base.Adapter`."""
+    """Reads the sessions of Copilot's command line; see :class:`rekal.agents.contract.Adapter`."""
 
     name = NAME
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.contract import Parsed, Resume, Source, Where
 from rekal.agents.copilot import chat, cli
 from rekal.agents.copilot.chat import KINDS
 from rekal.agents.copilot.cli import NAME
@@ -29,7 +29,7 @@ _FOLDER = lazy_pattern(r'"(path|uri)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class CopilotChat:
-    """Reads the chat sessions of VS Code; see :class:`rekal.agents.base.Adapter`."""
+    """Reads the chat sessions of VS Code; see :class:`rekal.agents.contract.Adapter`."""
 
     name = NAME
 

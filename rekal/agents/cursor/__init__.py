@@ -1,6 +1,6 @@
 """The adapter of Cursor: its command line, its editor and its transcripts."""
 
-from rekal.agents.info import AgentInfo
+from rekal.agents.contract import AgentInfo
 
 INFO = AgentInfo(
     name="cursor",

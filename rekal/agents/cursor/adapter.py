@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
+from rekal.agents.contract import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.cursor import cli, ide, transcripts
 from rekal.agents.cursor import locations as places
 from rekal.agents.cursor import tabs as tabs

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rekal.agents.base import Source
+from rekal.agents.contract import Source
 from rekal.agents.cursor.text import split_typed, strip_answer, uri_path
 from rekal.agents.formats.json_fields import (
     load_object,

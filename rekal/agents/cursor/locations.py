@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rekal.agents.base import Where
+from rekal.agents.contract import Where
 from rekal.agents.cursor.text import uri_path
 from rekal.agents.cursor.transcripts import FOLDER
 from rekal.agents.formats.json_fields import load_object, objects_at, read_object

@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from rekal.agents.base import Parsed, Resume, Source, refuse_source
+from rekal.agents.contract import Parsed, Resume, Source, refuse_source
 from rekal.agents.cursor.text import split_typed, strip_answer
 from rekal.agents.formats.json_fields import object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_prefix

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rekal.agents.base import refuse_source
+from rekal.agents.contract import refuse_source
 from rekal.agents.formats.jsonl import Record, clean_tree
 from rekal.errors import SourceError
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rekal.agents.base import Resume, refuse_source
+from rekal.agents.contract import Resume, refuse_source
 from rekal.plain_text import lazy_pattern
 
 Record = dict[str, Any]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.agents.base import Parsed, Resume, Source, Where
+from rekal.agents.contract import Parsed, Resume, Source, Where
 from rekal.agents.formats.json_fields import load_object, object_at, read_object
 from rekal.agents.formats.jsonl import LineReader, Record
 from rekal.agents.formats.repo_paths import common_folder, concerns_roots, parents_upwards
@@ -28,7 +28,7 @@ _HASH = lazy_pattern(rb'(?<!\\)"projectHash"\s*:\s*"')
 
 
 class Gemini:
-    """Reads the chats of Gemini CLI; see :class:`rekal.agents.base.Adapter`."""
+    """Reads the chats of Gemini CLI; see :class:`rekal.agents.contract.Adapter`."""
 
     name = "gemini"
 

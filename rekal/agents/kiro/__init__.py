@@ -1,6 +1,6 @@
 """The adapter of Kiro: its command line and its editor."""
 
-from rekal.agents.info import AgentInfo
+from rekal.agents.contract import AgentInfo
 
 INFO = AgentInfo(
     name="kiro",

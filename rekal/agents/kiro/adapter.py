@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
+from rekal.agents.contract import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.formats.json_fields import read_object, text_at, value_at
 from rekal.agents.formats.repo_paths import concerns_roots, parents_upwards
 from rekal.agents.kiro import ide, log, sqlite

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rekal.agents.base import Parsed, Resume, Source
+from rekal.agents.contract import Parsed, Resume, Source
 from rekal.agents.formats.json_fields import (
     load_object,
     object_at,

@@ -1,6 +1,6 @@
 """The adapter of OpenCode."""
 
-from rekal.agents.info import AgentInfo
+from rekal.agents.contract import AgentInfo
 
 INFO = AgentInfo(
     name="opencode",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import time_ns
 
-from rekal.agents.base import Parsed, Resume, Source, Where, refuse_source
+from rekal.agents.contract import Parsed, Resume, Source, Where, refuse_source
 from rekal.agents.formats.json_fields import read_object
 from rekal.agents.formats.repo_paths import concerns_roots
 from rekal.agents.opencode import storage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rekal import __version__
 from rekal.agents import registry
-from rekal.agents.base import Source
+from rekal.agents.contract import Source
 from rekal.app import setup
 from rekal.app.context import App
 from rekal.app.doctor.diagnosis import Finding

@@ -1,4 +1,4 @@
-"""What an adapter is: a name, ``discover`` and ``parse``.
+"""What an adapter is, with the records it takes and gives; and the facts about an agent that are not its transcripts.
 
 ``discover`` lists the sources that may hold sessions of a repository; it costs a directory listing and one ``stat`` a
 source. ``parse`` reads one source from where the last reading stopped. Whether a transcript belongs to the
@@ -15,6 +15,12 @@ import msgspec
 
 from rekal.errors import SourceBusy
 from rekal.model import Transcript
+
+# What an adapter is: a name, ``discover`` and ``parse``.
+#
+# ``discover`` lists the sources that may hold sessions of a repository; it costs a directory listing and one ``stat`` a
+# source. ``parse`` reads one source from where the last reading stopped. Whether a transcript belongs to the repository
+# is decided afterwards, in one place, from the working directories it records.
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -93,13 +99,24 @@ class Adapter(Protocol):
         ...
 
 
-def __getattr__(name: str) -> object:
-    """Return :func:`refuse_source` for its name in 0.1.0, which docs/adapters.md gave."""
-    if name == "refused":
-        import warnings
+# The facts about an agent that are not its transcripts: one record in each agent's folder.
 
-        warnings.warn(
-            "rekal.agents.base.refused is now rekal.agents.api.refuse_source", DeprecationWarning, stacklevel=2
-        )
-        return refuse_source
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+class AgentInfo(msgspec.Struct, frozen=True):
+    """An agent as the rest of rekal knows it. Paths are relative: traces to the home directory, files to the work tree.
+
+    ``adapters`` are modules with an ``ADAPTER``, inside the agent's folder. ``traces`` are directories whose presence
+    means that the agent is used on this machine. ``instruction_file`` is what it reads at its start, ``skill_folder``
+    where it looks for skills (empty: nowhere). ``environment_prefixes`` begin the variables that its adapter and its
+    host set or read; ``session_variables`` are set by the host for what it runs, those with ``ID`` name its session.
+    ``resume_command`` goes before a session's own id to go on with it (empty: there is no such command).
+    """
+
+    name: str
+    adapters: tuple[str, ...] = ("adapter",)
+    traces: tuple[str, ...] = ()
+    instruction_file: str = "AGENTS.md"  # most newer agents read it
+    skill_folder: str = ""
+    environment_prefixes: tuple[str, ...] = ()
+    session_variables: tuple[str, ...] = ()
+    resume_command: tuple[str, ...] = ()
