@@ -11,7 +11,7 @@ import msgspec
 
 from rekal.capture.link import EDIT_WITHIN
 from rekal.git import Commit, Repo, decode_bytes
-from rekal.git.objects import read_objects
+from rekal.git.repo import read_objects
 from rekal.ids import line_hash
 
 _SLACK = timedelta(hours=1)

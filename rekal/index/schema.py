@@ -13,7 +13,7 @@ number.
 
 ``chunks`` names, by half of its MD5, the text that the vector of a turn is made of (:mod:`rekal.index.vectors`).
 
-``speech`` says who speaks in a turn, where the turns of a session begin with names (:mod:`rekal.index.speakers`).
+``speech`` says who speaks in a turn, where the turns of a session begin with names (:mod:`rekal.index.facets`).
 
 ``knowledge`` lists the tracked files whose passages are documents of that kind, by the blob they were read from.
 
