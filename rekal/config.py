@@ -83,6 +83,11 @@ class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: Literal["rekal", "heads"] = "rekal"
     mainline: str | None = None
 
+    @property
+    def may_send(self) -> bool:
+        """True if memory of this clone goes to some remote."""
+        return self.share != "none" and bool(self.remotes)
+
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings."""

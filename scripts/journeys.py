@@ -133,6 +133,8 @@ def prepare(scratch: Scratch) -> None:
     for clone in (scratch.app, scratch.mate):
         scratch.rekal(clone, "init", "--backfill", "0")
         scratch.rekal(clone, "share", "origin", "--mainline", "main")
+        # `init` has started a worker: when this one has had its turn, none is left that works beside a journey.
+        scratch.rekal(clone, "_worker")
 
 
 def measure() -> dict[str, dict[str, list[str]]]:

@@ -82,7 +82,8 @@ def home() -> Path:
 def rekal(repo: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Rekal:
     """The command line in a repository that has a store. The background worker is run by hand: ``rekal("_worker")``."""
     monkeypatch.setattr("rekal.cli.verbs.init.start_worker", lambda app: None)
-    monkeypatch.setattr("rekal.app.setup.find_executable", lambda: Path("/bin/true"))
+    for module in ("context", "setup"):
+        monkeypatch.setattr(f"rekal.app.{module}.find_executable", lambda: Path("/bin/true"))
     command = Rekal(repo, home, capsys)
     done = command("init", "--backfill", "0")
     assert done.code == 0, done.err

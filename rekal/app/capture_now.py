@@ -47,14 +47,11 @@ def capture_now(
 
 
 def _follow_up(app: App, captured: Captured, warnings: list[str]) -> None:
-    # Both modules load numpy, which a capture of nothing new can do without.
-    if captured.checkpoints:
-        from rekal.app.share import note_unsent
-
-        note_unsent(app, captured)
+    if captured.checkpoints and app.config.transport.may_send:
+        app.layout.unsent.touch()
     with open_ledger(app.layout.data, read_only=True, wait=60.0) as ledger:
         if is_index_current(ledger, app.layout.index, app.repo):
             return
-    from rekal.index.build import refresh_index
+    from rekal.index.build import refresh_index  # numpy, which a capture of nothing new can do without
 
     refresh_index(app.layout, app.repo, app.scrub, warnings.append)

@@ -20,6 +20,7 @@ import msgspec
 from rekal import config
 from rekal.errors import NotInitialised, UsageError
 from rekal.git import Repo, find_repo
+from rekal.git.run import absolute_entries
 from rekal.index.schema import describe_tables
 from rekal.store.guard import (
     has_old_places,
@@ -171,6 +172,20 @@ def find_app(*, check: bool = True) -> App:
     if check:
         check_places(app)
     return app
+
+
+def find_executable() -> Path:
+    """Find the command that the hooks start: the one being run, else the one beside this interpreter."""
+    import shutil  # 2 ms that hardly any command needs
+
+    called = Path(sys.argv[0])
+    if called.name in ("rekal", "git-rekal") and called.is_file():
+        # Under either name the hooks are the same to the byte.
+        sibling = called.absolute().with_name("rekal")
+        return sibling if sibling.is_file() else called.absolute()
+    beside = Path(sys.executable).parent / "rekal"
+    on_path = shutil.which("rekal", path=absolute_entries(config.read_environment().get("PATH", "")))
+    return beside if beside.is_file() or on_path is None else Path(on_path)
 
 
 def check_places(app: App) -> None:

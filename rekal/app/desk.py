@@ -118,7 +118,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         if self.app is not None and layout is not self.personal:
             transport = self.config.transport
             if transport.share != "none" and transport.remotes:
-                (layout.run / "share-on").touch()
+                layout.unsent.touch()
 
     def events(self, *, personal: bool) -> list[MemoryEvent]:
         """The log of one store, in order; empty for a personal store that was never used."""

@@ -16,7 +16,7 @@ from rekal.store.erase import Erased
 from rekal.store.forget_requests import PastRequest, list_requests
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
-from rekal.transport.push import MARKER, find_destination
+from rekal.transport.push import find_destination
 from rekal.transport.refs import OwnRef
 
 _SECONDS = 30.0
@@ -146,7 +146,7 @@ def _send_new_ref(app: App, unpublished: Unpublished) -> Sent:
         ref = _forget_place(app).ref(ledger)
     problems = {remote: _replace_on(app, remote, ref) for remote in unpublished.remotes}
     if any(problems.values()):
-        (app.layout.run / MARKER).touch()
+        app.layout.unsent.touch()
     return problems
 
 

@@ -42,12 +42,6 @@ def import_arrived(app: App, remotes: Collection[str] | None = None) -> Received
     return received
 
 
-def has_arrived(app: App) -> bool:
-    """Return True if a fetch may have brought something since the last import."""
-    last = fetch_stamp.read_stamp(app.repo.common_dir)
-    return bool(app.config.transport.remotes) and fetch_stamp.is_unread(app.layout.run, last)
-
-
 def import_fetched(app: App) -> ImportedMemory:
     """Import and index what a plain fetch brought."""
     received = import_arrived(app)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from rekal.app.context import App, list_unused_patterns
+from rekal.app.context import App, find_executable, list_unused_patterns
 from rekal.app.resources import count_embedded
-from rekal.app.setup import find_executable
 from rekal.index.freshness import read_position
 from rekal.index.vectors import Progress
 from rekal.install.hooks import read_hooks

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections import Counter
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -12,13 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from rekal import config as app_config
 from rekal.agents import registry
-from rekal.app.context import App, list_unused_patterns, parse_age
+from rekal.app.context import App, find_executable, list_unused_patterns, parse_age
 from rekal.app.share import find_push_url, forget_sharing, start_sharing
 from rekal.capture.read_sources import find_changed_sources
 from rekal.errors import ConfigError, Refused, StoreUnwritable
-from rekal.git.run import absolute_entries
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
 from rekal.install.hooks import plan_hooks
 from rekal.store.guard import keep_second_name, refuse_foreign_files, restore_first_name
@@ -100,18 +97,6 @@ def _choose_agents(app: App, agents: str | None) -> list[str]:
         info.name for info in registry.describe_built_in() if any((app.home / trace).is_dir() for trace in info.traces)
     ]
     return agents_here or ["claude"]
-
-
-def find_executable() -> Path:
-    """Find the command that the hooks start: the one being run, else the one beside this interpreter."""
-    called = Path(sys.argv[0])
-    if called.name in ("rekal", "git-rekal") and called.is_file():
-        # Under either name the hooks are the same to the byte.
-        sibling = called.absolute().with_name("rekal")
-        return sibling if sibling.is_file() else called.absolute()
-    beside = Path(sys.executable).parent / "rekal"
-    on_path = shutil.which("rekal", path=absolute_entries(app_config.read_environment().get("PATH", "")))
-    return beside if beside.is_file() or on_path is None else Path(on_path)
 
 
 def clean_up(app: App, *, refs: bool) -> CleanedUp:

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -25,10 +25,7 @@ from rekal.store.memory_log import has_events, read_events
 from rekal.transport import departures, refs
 from rekal.transport import push as pushing
 from rekal.transport.departures import Claim, Held, Outgoing
-from rekal.transport.push import MARKER, Sender
-
-if TYPE_CHECKING:
-    from rekal.capture.capture import Captured
+from rekal.transport.push import Sender
 
 
 def sender_of(app: App) -> Sender:
@@ -60,13 +57,6 @@ def _read_claims(con: Connection, *, share_all: bool) -> list[Claim]:
     ]
 
 
-def note_unsent(app: App, captured: Captured) -> None:
-    """Tell the pre-push hook that there may be something to send; without this mark it costs a push nothing."""
-    transport = app.config.transport
-    if captured.checkpoints and transport.share != "none" and transport.remotes:
-        (app.layout.run / MARKER).touch()
-
-
 def find_push_url(app: App, remote: str) -> str:
     """Return where a push to ``remote`` goes. UsageError when there is no remote of that name."""
     url = app.repo.ask("remote", "get-url", "--push", remote)
@@ -90,7 +80,7 @@ def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> Non
     known = app.repo.ask("config", "--get-all", f"remote.{remote}.fetch") or ""
     if spec not in known.splitlines():
         app.repo.run("config", "--add", f"remote.{remote}.fetch", spec)
-    (app.layout.run / MARKER).touch()
+    app.layout.unsent.touch()
 
 
 def start_receiving(app: App, remote: str) -> None:
@@ -103,7 +93,7 @@ def start_receiving(app: App, remote: str) -> None:
         name = min(settings.remotes)
         raise UsageError(f"this clone sends memory to {name}", f"`rekal share {name} --stop` ends that")
     start_sharing(app, remote, "none", None)
-    (app.layout.run / MARKER).unlink(missing_ok=True)
+    app.layout.unsent.unlink(missing_ok=True)
 
 
 def take_new_clone_id(app: App) -> None:
@@ -118,7 +108,7 @@ def take_new_clone_id(app: App) -> None:
     ):
         # Random from the first character on: the time, with which other ids begin, could be the one of before.
         departures.start_over(ledger, ids.derive("store", ids.ulid()))
-    (app.layout.run / MARKER).touch()
+    app.layout.unsent.touch()
 
 
 def _default_branch(app: App, remote: str) -> str | None:
@@ -142,7 +132,7 @@ def stop_sharing(app: App, remote: str | None) -> None:
         remove_refspec(app, name)
     if not remotes:
         values.pop("transport", None)
-        (app.layout.run / MARKER).unlink(missing_ok=True)
+        app.layout.unsent.unlink(missing_ok=True)
     _write_settings(app, values)
 
 

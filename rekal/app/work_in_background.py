@@ -9,21 +9,19 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rekal.app.context import App
-from rekal.app.forget_everywhere import finish_forgetting
-from rekal.app.import_memory import has_arrived, import_arrived
+from rekal.app.context import App, find_executable
 from rekal.app.resources import embed_in_background, file_identity
-from rekal.app.setup import find_executable
-from rekal.app.share import note_unsent
 from rekal.capture.capture import capture_commits, wait_for_rebase
 from rekal.errors import RekalError, StoreBusy
 from rekal.files import read_or_empty, write_atomically
 from rekal.ids import content_hash
-from rekal.index.build import refresh_index
+from rekal.index.freshness import is_index_current
 from rekal.install import repair_hooks
 from rekal.store.guard import restore_first_name
 from rekal.store.layout import CHECKED_REFLEXES, Layout, backfill_asked_for, finish_backfill
+from rekal.store.ledger import open_ledger
 from rekal.store.locks import find_holder, hold_lock
+from rekal.transport.fetch_stamp import is_unread, read_stamp
 
 _LOG_LIMIT = 256 << 10
 _LONGEST_TURN = 6 * 3600.0  # seconds; a back-fill of years takes an hour
@@ -58,17 +56,21 @@ def _take_turn(layout: Layout, turn: ExitStack) -> bool:
 
 def _work(app: App) -> None:
     restore_first_name(app.layout)
-    gone = False
+    added = gone = False
+
+    def capture() -> None:
+        nonlocal added
+        added = _capture(app)
 
     def receive() -> None:
         nonlocal gone
         gone = _receive(app)
 
     steps: tuple[Callable[[], object], ...] = (
-        lambda: _capture(app),
+        capture,
         lambda: _finish_forgetting(app),
         receive,
-        lambda: refresh_index(app.layout, app.repo, app.scrub, lambda message: append_log(app, message), full=gone),
+        lambda: _refresh_index(app, added=added, full=gone),
         lambda: embed_in_background(app, append_log, lambda: _is_wanted(app) and not _is_awaited(app.layout)),
     )
     if not _is_wanted(app) or not wait_for_rebase(app.repo, time.sleep):
@@ -99,7 +101,8 @@ def _is_awaited(layout: Layout) -> bool:
     return find_holder(layout.waiting_lock) is not None
 
 
-def _capture(app: App) -> None:
+def _capture(app: App) -> bool:
+    """Capture what is new. True if the ledger surely has something that the index has not."""
     since = backfill_asked_for(app.layout.run)
     captured = capture_commits(app.layout, app.repo, app.job(), since=since)
     for warning in captured.warnings:
@@ -108,11 +111,24 @@ def _capture(app: App) -> None:
         # A back-fill looks at commits that no agent had a part in: they are no news.
         if one.checkpoint is None and since is None:
             append_log(app, f"commit {one.sha[:10]} has no session: {one.reason}")
-    note_unsent(app, captured)
+    if captured.checkpoints and app.config.transport.may_send:
+        app.layout.unsent.touch()
     if since is None:
         _propose_memories(app, [one.sha for one in captured.linked])
     else:
         finish_backfill(app.layout.run)
+    return bool(captured.turns or captured.checkpoints)
+
+
+def _refresh_index(app: App, *, added: bool, full: bool) -> None:
+    """Bring the index up to the ledger, if it is not."""
+    if not added and not full:
+        with open_ledger(app.layout.data, read_only=True, wait=60.0) as ledger:
+            if is_index_current(ledger, app.layout.index, app.repo):
+                return
+    from rekal.index.build import refresh_index  # numpy, which a turn that brings nothing new can do without
+
+    refresh_index(app.layout, app.repo, app.scrub, lambda message: append_log(app, message), full=full)
 
 
 def _propose_memories(app: App, shas: list[str]) -> None:
@@ -162,6 +178,10 @@ def _repair_hooks(app: App) -> None:
 
 def _finish_forgetting(app: App) -> None:
     """Finish a forgetting that was interrupted; trouble with it keeps the index from nothing."""
+    if not app.layout.unfinished_forgetting.exists():
+        return
+    from rekal.app.forget_everywhere import finish_forgetting  # the rooms of forgetting and of pushing: 10 ms
+
     try:
         finish_forgetting(app)
     except RekalError as error:
@@ -170,8 +190,10 @@ def _finish_forgetting(app: App) -> None:
 
 def _receive(app: App) -> bool:
     """Import what a fetch brought, if one did. True if something was taken out of the ledger by it."""
-    if not has_arrived(app):
+    if not app.config.transport.remotes or not is_unread(app.layout.run, read_stamp(app.repo.common_dir)):
         return False
+    from rekal.app.import_memory import import_arrived  # what decodes segments: most turns bring none
+
     received = import_arrived(app)
     for note in received.notes:
         append_log(app, note)

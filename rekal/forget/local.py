@@ -29,7 +29,6 @@ from rekal.transport import departures, refs
 from rekal.transport.refs import Namespace, OwnRef, tip_of
 
 _WAIT = 60.0
-_UNFINISHED = "forgetting"
 
 
 class NothingMatches(RekalError):
@@ -94,7 +93,7 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
             matches, needles = request.matches(), forget_targets.match_any_text(found.needles)
             mention: Match = lambda text: matches(text) or needles(text)  # noqa: E731 - one name, used twice
             cleared = logs.remove_mentions(layout, mention)
-            (layout.run / _UNFINISHED).touch()
+            layout.unfinished_forgetting.touch()
             prompts = forget_targets.select_prompts(ledger.con, found.targets)
             # Before the deletion: afterwards nothing tells whose sessions they were.
             others = forget_targets.find_other_owners(ledger.con, found.targets)
@@ -119,7 +118,7 @@ def _words_of(
 
 def finish_interrupted(place: ForgetPlace) -> Unpublished | None:
     """Finish an interrupted forgetting; None when there was none."""
-    if not (place.layout.run / _UNFINISHED).exists():
+    if not place.layout.unfinished_forgetting.exists():
         return None
     with (
         hold_lock(place.layout.transport_lock, wait=_WAIT, purpose="forgetting"),
@@ -151,7 +150,7 @@ def _finish_deletion(place: ForgetPlace) -> Unpublished:
 
 def mark_finished(place: ForgetPlace) -> None:
     """Note that nothing is left to do. To be called when the index is built anew as well."""
-    (place.layout.run / _UNFINISHED).unlink(missing_ok=True)
+    place.layout.unfinished_forgetting.unlink(missing_ok=True)
 
 
 def damaged_files(layout: Layout) -> list[Path]:

@@ -133,6 +133,16 @@ class Layout(msgspec.Struct, frozen=True):
         return self.run / "removing"
 
     @property
+    def unsent(self) -> Path:
+        """Mark that there may be something to send: without it the pre-push hook costs a push nothing."""
+        return self.run / "share-on"
+
+    @property
+    def unfinished_forgetting(self) -> Path:
+        """Mark of a forgetting that began: whoever finds it finishes it."""
+        return self.run / "forgetting"
+
+    @property
     def transport_lock(self) -> Path:
         """Lock of what changes this clone's ref: pushing and forgetting."""
         return self.run / "transport.lock"

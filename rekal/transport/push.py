@@ -29,7 +29,6 @@ from rekal.wire.segment import encode_segments
 
 HOOK_SECONDS = 2.0
 PUSH_SECONDS = 120.0
-MARKER = "share-on"
 
 
 class Destination(msgspec.Struct, frozen=True):
@@ -130,7 +129,7 @@ def push_memory(
     notes = [note for note in (published.note if published else "", obstacle) if note]
     left = bool(outgoing.held or obstacle) or _lacking(sender, ref, to)
     if not left:
-        (sender.layout.run / MARKER).unlink(missing_ok=True)
+        sender.layout.unsent.unlink(missing_ok=True)
     counts = len(outgoing.checkpoints), len(outgoing.sessions), size
     return Pushed(to.name, ref.name, *counts, outgoing.held, notes, bool(sent), left, outgoing.memories)
 

@@ -71,7 +71,7 @@ def test_the_worker_imports_after_a_fetch_and_only_then(
     git(rekal.root, "fetch", "-q")
     assert rekal("_worker").code == 0
     assert shown(rekal) == [mara.origin]
-    monkeypatch.setattr("rekal.app.work_in_background.import_arrived", lambda app: pytest.fail("nothing was fetched"))
+    monkeypatch.setattr("rekal.app.import_memory.import_arrived", lambda app: pytest.fail("nothing was fetched"))
     assert rekal("_worker").code == 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from rekal import __version__
 from rekal.agents import registry
 from rekal.agents.contract import Source
-from rekal.app import setup
+from rekal.app import context
 from rekal.app.context import App
 from rekal.app.doctor.diagnosis import Finding
 from rekal.capture.read_sources import find_changed_sources, read_source
@@ -41,7 +41,7 @@ def examine_program(app: App) -> Iterator[Finding]:
             "command of this name",
             "give each an environment of its own: `pipx install git-rekal` or `uv tool install git-rekal`",
         )  # fmt: skip
-    own = setup.find_executable()
+    own = context.find_executable()
     others = [path for path in _commands_on_path(app) if not _is_ours(path)]
     for path in others:
         yield Finding(
@@ -83,7 +83,7 @@ def examine_git(app: App) -> Iterator[Finding]:
 
 def examine_hooks(app: App) -> Iterator[Finding]:
     """Read every hook in every directory that git takes hooks from."""
-    hooks = read_hooks(app.repo, setup.find_executable())
+    hooks = read_hooks(app.repo, context.find_executable())
     bad = [hook for hook in hooks if hook.status != "installed"]
     for hook in bad:
         where = f" in {hook.path.parent}" if hook.path else ""
@@ -95,7 +95,7 @@ def examine_hooks(app: App) -> Iterator[Finding]:
 
 def mend_hooks(app: App) -> None:
     """Write the hooks again where they are not ours or not of this version."""
-    repair_hooks(app.repo, setup.find_executable())
+    repair_hooks(app.repo, context.find_executable())
 
 
 def examine_lines(app: App) -> Iterator[Finding]:

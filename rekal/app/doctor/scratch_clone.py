@@ -20,9 +20,8 @@ from pathlib import Path
 import msgspec
 
 from rekal.agents.registry import describe_built_in
-from rekal.app.context import App
+from rekal.app.context import App, find_executable
 from rekal.app.doctor.diagnosis import Finding
-from rekal.app.setup import find_executable
 from rekal.config import ENVIRONMENT, OTHER_VARIABLES
 from rekal.errors import GitError, RekalError, StoreError
 from rekal.git import find_repo

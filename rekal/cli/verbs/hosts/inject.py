@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from rekal.app.context import find_app
+from rekal.app.context import find_app, find_executable
 from rekal.app.hosts.host_events import HostEvent
 from rekal.app.hosts.inject_context import context_for, count_given, count_tokens
-from rekal.app.setup import find_executable
 from rekal.cli.output import json_option, print_block, print_json, print_line, print_note
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.install.host_hooks import HOSTS, hosts_state, turn_off, turn_on
