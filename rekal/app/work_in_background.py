@@ -178,7 +178,7 @@ def _repair_hooks(app: App) -> None:
 
 def _finish_forgetting(app: App) -> None:
     """Finish a forgetting that was interrupted; trouble with it keeps the index from nothing."""
-    if not app.layout.unfinished_forgetting.exists():
+    if not any(layout.unfinished_forgetting.exists() for layout in (app.layout, app.layout.documents)):
         return
     from rekal.app.forget_everywhere import finish_forgetting  # the rooms of forgetting and of pushing: 10 ms
 

@@ -8,11 +8,10 @@ from datetime import datetime
 import msgspec
 import numpy as np
 
-from rekal.app.refresh import refresh_documents
-from rekal.app.resources import Kept
-from rekal.app.semantic import find_vectors_of
+from rekal.app.resources import Kept, find_vectors_of
 from rekal.config import Embed
 from rekal.errors import FOUND, EngineError, StoreBusy, StoreError
+from rekal.index.build import refresh_documents
 from rekal.index.dense import Meaning
 from rekal.index.filters import Filters, filtered_turns
 from rekal.index.reader import IndexReader

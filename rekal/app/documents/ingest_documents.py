@@ -11,19 +11,19 @@ from typing import Literal
 import msgspec
 
 from rekal.app.desk import Desk
-from rekal.app.refresh import refresh_documents
 from rekal.documents import walk
 from rekal.documents.document_records import DocumentSource, Skipped, count_reasons
 from rekal.documents.formats import load_formats
 from rekal.documents.ingest import Ingested, IngestOptions, forget_sources, ingest_sources, list_states, prune_sources
 from rekal.errors import GitError, NoRepository, UsageError
 from rekal.git import find_repo
-from rekal.git.objects import find_ignored_paths
+from rekal.git.repo import find_ignored_paths
+from rekal.index.build import refresh_documents
 from rekal.store.erase import rewrite, want_rewrite
+from rekal.store.guard import keep_second_name
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
-from rekal.store.second_name import keep_second_name
 from rekal.store.source_state import SourceCount, count_sources
 
 _WAIT = 60.0
