@@ -119,7 +119,11 @@ def read_source(job: Job, adapter: Adapter, source: Source, state: SourceState |
     mine = [t for t in parsed.transcripts if known or belongs_here(t, job.where.roots)]
     kept = [t for t in mine if not is_excluded(t, job.where.roots, job.exclude)]
     sessions = tuple(_scrubbed(job, t) for t in kept)
-    return SourceReading(_state(source, state, parsed, sessions, belongs=known or bool(mine)), sessions)
+    new = _state(source, state, parsed, sessions, belongs=known or bool(mine))
+    if parsed.drift and not parsed.transcripts:
+        # Without a conversation there is no telling whose it is; where it was found it is most likely ours.
+        new = msgspec.structs.replace(new, belongs=True)
+    return SourceReading(new, sessions)
 
 
 def parse_source(job: Job, adapter: Adapter, source: Source, state: SourceState | None) -> tuple[str, Parsed]:

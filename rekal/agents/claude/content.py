@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from rekal.agents.formats.jsonl import Record, clean_text
+from rekal.agents.formats.person_words import find_wrapper
 from rekal.model import Outcome, RawCall
 from rekal.plain_text import lazy_pattern
 
@@ -27,9 +28,6 @@ _MACHINE_TAGS = (
 _WRAPPER = lazy_pattern(
     rf"(?s)\s*<(?P<tag>{'|'.join(_SPOKEN_TAGS + _MACHINE_TAGS)})\b[^>]*>(?P<body>.*?)(?:</(?P=tag)>|\Z)"
 )
-# A message that is wholly inside one element whose name has a hyphen: clients wrap like that what no person typed, and
-# each version brings new names. Elements of HTML have none.
-_WRAPPED_WHOLE = lazy_pattern(r"(?s)\s*<([a-z][a-z0-9]*(?:-[a-z0-9]+)+)\b[^>]*>.*</\1>\s*\Z")
 _INTERRUPTED = lazy_pattern(r"\s*\[Request interrupted by user[^\]\n]*\]")
 _BARE_COMMAND = lazy_pattern(r"/[\w:.-]+\Z")
 _MACHINE_OPENINGS = (
@@ -50,6 +48,13 @@ def text_blocks(content: Any) -> Iterator[str]:
         for block in content:
             if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
                 yield clean_text(block["text"])
+
+
+def is_readable_content(content: Any) -> bool:
+    """True for a text, and for blocks each of which has what its type says: a text its words."""
+    if not isinstance(content, list):
+        return isinstance(content, str)
+    return all(isinstance(b, dict) and (b.get("type") != "text" or isinstance(b.get("text"), str)) for b in content)
 
 
 def without_injected(text: str) -> str:
@@ -85,7 +90,7 @@ def strip_machine_text(text: str) -> str:
     if text.startswith(_MACHINE_OPENINGS) or text == "Warmup":
         return ""
     text = _unwrapped(text)
-    return "" if _BARE_COMMAND.match(text) or _WRAPPED_WHOLE.match(text) else text
+    return "" if _BARE_COMMAND.match(text) or find_wrapper(text) else text
 
 
 def spoken_content(content: Any) -> str:

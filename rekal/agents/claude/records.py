@@ -18,6 +18,7 @@ from rekal.agents.claude.content import (
     PLAN_OPENING,
     SUMMARY_OPENING,
     Call,
+    is_readable_content,
     said_by_agent,
     spoken_content,
     text_blocks,
@@ -223,6 +224,10 @@ class Conversation:
             self._assistant(entry, message)
         elif record["type"] == "user" and isinstance(message, dict):
             self._user(entry, message.get("content"))
+        elif record["type"] in ("user", "assistant"):
+            self.drift[f"{record['type']} without message"] += 1
+        if isinstance(message, dict) and not is_readable_content(message.get("content")):
+            self.drift["message without content"] += 1
 
     def _thread(self, record: Record, uuid: str | None) -> Thread:
         """The conversation a record belongs to: the oldest clients wrote sub-agents into the parent's own file."""

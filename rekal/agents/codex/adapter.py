@@ -120,6 +120,8 @@ def _parse_document(path: Path, titles: Path) -> Parsed:
         raise SourceError(f"{path} holds no Codex session")
     rollout = Rollout("items")
     rollout.open(session)
+    if "items" not in document:
+        rollout.drift["document without items"] += 1
     for place, item in enumerate(items):
         rollout.read(place, item)
     return Parsed(transcripts=(_transcript(rollout, path, titles),), drift=dict(rollout.drift))

@@ -70,6 +70,14 @@ def content_text(payload: Record) -> str | None:
     return "\n".join(part for item in objects_at(content) if (part := text_at(item, "text")) is not None) or None
 
 
+def is_wordless(payload: Record) -> bool:
+    """True if a message is empty by its own account: no content, or parts of which none is a text."""
+    content = payload.get("content")
+    if not isinstance(content, list):
+        return content == ""
+    return not any("text" in str(part.get("type")) for part in objects_at(content))
+
+
 def is_own(turn_id: str | None, session_id: str | None) -> bool:
     """True if a turn is a session's own or copied from an older one: ids of version 7 sort by time of birth.
 

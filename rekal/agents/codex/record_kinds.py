@@ -15,6 +15,11 @@ AT_ONCE = {"web_search_call": "web_search", "image_generation_call": "image_gene
 STARTS = {"task_started", "turn_started"}
 ENDS = {"task_complete", "turn_complete", "turn_aborted"}
 
+TYPED = (None, "plain")
+"""Kinds of prompt that a person typed; of old the program's own came as prompts, too."""
+UNTYPED = ("user_instructions", "environment_context")
+ROLES = ("user", "assistant", "developer", "system")
+
 QUIET_KINDS = {
     "world_state",
     "inter_agent_communication",

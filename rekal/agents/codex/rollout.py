@@ -12,6 +12,7 @@ from rekal.agents.codex import record_kinds as kinds
 from rekal.agents.codex.draft import RewindableDraft
 from rekal.agents.formats.json_fields import number_at, object_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
+from rekal.agents.formats.person_words import find_wrapper, name_wrapper
 from rekal.agents.formats.timestamps import parse_time
 from rekal.model import Outcome, RawCall, RawTurn, Role
 
@@ -130,7 +131,7 @@ class Rollout:
         elif kind in kinds.ENDS:
             self._task = None
         elif kind == "user_message" and self._user_text == "events":
-            self._hear(text_at(payload, "message"), when)
+            self._read_typed(payload, when)
         elif kind == "thread_rolled_back":
             self.draft.rewind(number_at(payload, "num_turns") or 0)
         elif kind == "thread_name_updated":
@@ -139,6 +140,15 @@ class Rollout:
             self._reviewing = kind == "entered_review_mode"
         elif not self._read_report(str(kind), payload, when) and kind not in kinds.QUIET_EVENTS:
             self.drift[f"event_msg/{kind}"[:60]] += 1
+
+    def _read_typed(self, payload: Record, when: object) -> None:
+        kind, message = payload.get("kind"), text_at(payload, "message")
+        if kind not in kinds.TYPED:
+            self.drift[f"user_message/{kind}"[:60]] += kind not in kinds.UNTYPED
+        elif message is None:
+            self.drift["user_message without message"] += 1
+        else:
+            self._hear(message, when)
 
     def _read_report(self, kind: str, payload: Record, when: object) -> bool:
         """Take an event that reports on a tool call; False when it does not."""
@@ -205,12 +215,16 @@ class Rollout:
 
     def _read_message(self, payload: Record, when: object) -> None:
         role, content = payload.get("role"), noise.content_text(payload)
-        if role == "assistant":
+        if role not in kinds.ROLES:
+            self.drift[f"role {role}"[:60]] += 1
+        elif content is None and not noise.is_wordless(payload):
+            self.drift["message without text"] += 1
+        elif role == "assistant":
             self._say_once("items", content, when)
         elif role == "user" and content is not None:
             if not self.cwds and (cwd := noise.context_cwd(content)) is not None:
                 self._add_place({"cwd": cwd})
-            if self._user_text == "items" and (typed := noise.typed_text(content)) is not None:
+            if self._user_text == "items" and (typed := self._typed(content)) is not None:
                 self._release()
                 self._held = (self._at[0], self._turn(self._human_role(), typed, when))
 
@@ -252,9 +266,17 @@ class Rollout:
 
     def _hear(self, message: str | None, when: object) -> None:
         """Take what a person typed; a second prompt within a task steers it. Reviews write their own prompts."""
-        typed = noise.typed_text(message) if message is not None else None
+        typed = self._typed(message) if message is not None else None
         if typed is not None and not self._reviewing:
             self._place_human(self._at[0], self._turn(self._human_role(), typed, when))
+
+    def _typed(self, message: str) -> str | None:
+        """The words of a person in a message; one that is wholly inside an unknown element is counted."""
+        typed = noise.typed_text(message)
+        if typed is None or find_wrapper(typed) is None:
+            return typed
+        self.drift[name_wrapper(typed)] += 1
+        return None
 
     def _human_role(self) -> Role:
         return "steering" if self._task is not None and self._spoken else "human"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,12 +18,15 @@ from rekal.agents.formats.json_fields import (
 )
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.patches import text_lines
+from rekal.agents.formats.person_words import find_wrapper, name_wrapper
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
 
 KINDS = _INITIAL, _SET, _PUSH, _DELETE = (0, 1, 2, 3)
 """The kinds of entry in the log."""
+
+_KNOWN_PARTS = frozenset({"kind", "value", "content"})
 
 
 def replay_changes(entries: Iterable[Record]) -> Record:
@@ -103,6 +107,29 @@ def read_chat_session(agent: str, state: Record, native_id: str, cwds: tuple[str
     )
 
 
+def find_odd_requests(state: Record) -> Counter[str]:
+    """Count what is not as this version knows it, so that nothing read is not taken for nothing said."""
+    drift: Counter[str] = Counter()
+    if "requests" not in state:
+        drift["session without requests"] += 1
+    for request in objects_at(state, "requests"):
+        prompt = _prompt(request.get("message"))
+        if prompt is None and request.get("message") != "" and value_at(request, "message", "text") != "":
+            drift["request without message"] += 1
+        elif prompt is not None and find_wrapper(prompt):
+            drift[name_wrapper(prompt)] += 1
+        answer = request.get("response")
+        if _ended(request) and not isinstance(answer, list):
+            drift["request without response"] += 1
+        if isinstance(answer, list) and answer and not any(_KNOWN_PARTS & part.keys() for part in objects_at(answer)):
+            drift["response without value"] += 1
+    return drift
+
+
+def _is_by_person(request: Record, prompt: str) -> bool:
+    return request.get("isSystemInitiated") is not True and find_wrapper(prompt) is None
+
+
 def _ended(request: Record) -> bool:
     if isinstance(request.get("result"), dict) or request.get("isCanceled") or request.get("isComplete"):
         return True
@@ -116,7 +143,7 @@ def _model(request: Record) -> str | None:
 
 def _tell(draft: TranscriptBuilder, request: Record, key: str, ended: bool) -> None:
     when = parse_time(request.get("timestamp"))
-    if (prompt := _prompt(request.get("message"))) is not None:
+    if (prompt := _prompt(request.get("message"))) is not None and _is_by_person(request, prompt):
         draft.say(RawTurn("human", prompt, native_id=key, occurred_at=when))
     if not ended:
         return

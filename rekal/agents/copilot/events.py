@@ -10,6 +10,7 @@ from collections import Counter
 from rekal.agents.formats.edit_arguments import read_tool
 from rekal.agents.formats.json_fields import first_text, object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
+from rekal.agents.formats.person_words import find_wrapper, name_wrapper
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
@@ -19,6 +20,7 @@ PLACES = ("session.start", "session.resume", "session.context_changed")
 """Events that say where the session is."""
 
 _EXIT = lazy_pattern(r"<[^<>]*exit(?:ed)?(?: with)?(?: exit)? code (-?\d+)>\s*$")
+_MACHINE = lazy_pattern(r"(?:system|instruction-discovery)$|(?:agent|skill)-")
 _QUIET = lazy_pattern(
     r"(?:hook|permission|usage|external_tool)\..*"
     r"|assistant\.(?:turn_start|turn_end|reasoning|usage|intent|streaming_delta)"
@@ -129,11 +131,17 @@ class Events:
     def _read_user(self, name: str | None, event: Record, data: Record) -> None:
         source = data.get("source")
         if source is not None and not (name is not None and str(source).startswith("agent-")):
+            if not _MACHINE.match(str(source)):
+                self.drift[f"user.message from {source}"[:60]] += 1
             return
+        self._expect("content", "user.message", data)
         words = text_at(data, "content") or ""
         names = [first_text(item, "displayName", "path") for item in objects_at(data, "attachments")]
         attached = ", ".join(found for found in names if found is not None)
         message = f"{words}\n[attached: {attached}]".strip() if attached else words
+        if find_wrapper(message):
+            self.drift[name_wrapper(message)] += 1
+            return
         role: Role = "steering" if data.get("delivery") == "steering" else "human"
         if name is None and role == "human" and message.strip():
             self._begin = self._place[0]
@@ -142,9 +150,16 @@ class Events:
     def _read_assistant(self, name: str | None, event: Record, data: Record) -> None:
         agent = self._agent(name)
         agent.model = text_at(data, "model") or agent.model
+        if not objects_at(data, "toolRequests"):
+            self._expect("content", "assistant.message", data)
         self._say(name, "assistant", text_at(data, "content"), event)
         for request in objects_at(data, "toolRequests"):
             self._ask(name, request, text_at(request, "name"), event)
+
+    def _expect(self, field: str, kind: str, data: Record) -> None:
+        """Count a message that lacks the field with its words: nothing read is not nothing said."""
+        if field not in data:
+            self.drift[f"{kind} without {field}"] += 1
 
     def _say(self, name: str | None, role: Role, content: str | None, event: Record) -> None:
         agent = self._agent(name)

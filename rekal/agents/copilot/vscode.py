@@ -56,7 +56,8 @@ class CopilotChat:
         state = read_object(path)
         if not isinstance(state.get("requests"), list):
             raise SourceError(f"{path} holds no chat session")
-        return Parsed(transcripts=(chat.read_chat_session(self.name, state, path.stem, folders),))
+        found = chat.read_chat_session(self.name, state, path.stem, folders)
+        return Parsed(transcripts=(found,), drift=dict(chat.find_odd_requests(state)))
 
     def sniff(self, head: bytes) -> bool:
         """True if ``head`` starts a chat session, as a state or as a log of changes."""
@@ -70,7 +71,9 @@ def _parse_log(path: Path, folders: tuple[str, ...]) -> Parsed:
     drift = Counter(f"kind {entry.get('kind')}"[:60] for entry in entries if entry.get("kind") not in KINDS)
     if len(entries) == drift.total() and (entries or reader.skipped_bytes):
         raise SourceError(f"{path} holds no chat session")
-    found = chat.read_chat_session(NAME, chat.replay_changes(entries), path.stem, folders)
+    state = chat.replay_changes(entries)
+    found = chat.read_chat_session(NAME, state, path.stem, folders)
+    drift += chat.find_odd_requests(state)
     return Parsed(transcripts=(found,), skipped_bytes=reader.skipped_bytes, drift=dict(drift))
 
 

@@ -79,7 +79,10 @@ class Telling:
             text_at(bubble, "bubbleId"),
         )
         if kind == _HUMAN:
-            said = split_typed(words or "").words
+            typed = split_typed(words or "")
+            said = typed.words
+            if typed.odd or "text" not in bubble:
+                self._odd(typed.odd or "bubble without text")
             if said:
                 self._draft.say(RawTurn("human", said, bubble_id, bubble_id is not None, _when(bubble)))
         elif kind == _ASSISTANT:

@@ -134,6 +134,14 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     return value, at
 
 
+def _odd_part(part: Record) -> str | None:
+    """Name a part of a message that is not known, or that lacks what its kind has."""
+    kind = text_at(part, "type")
+    if kind == "text":
+        return None if isinstance(part.get("text"), str) else "text without words"
+    return None if kind in ("image", "file") else f"part {kind}"
+
+
 class _Chat:
     """The messages of one chat being told."""
 
@@ -145,8 +153,14 @@ class _Chat:
     def take(self, message: Record, native_id: str) -> None:
         role, content = text_at(message, "role"), message.get("content")
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else objects_at(message, "content")
+        if "content" not in message:
+            self._odd(f"{role} without content")
         if role == "user":
-            said = split_typed("\n".join(words for part in parts if (words := text_at(part, "text"))))
+            texts = [words for part in parts if text_at(part, "type") == "text" and (words := text_at(part, "text"))]
+            said = split_typed("\n".join(texts))
+            for odd in [said.odd, *(_odd_part(part) for part in parts)]:
+                if odd:
+                    self._odd(odd)
             if said.cwd:
                 self.cwds[said.cwd] = None
             if said.words:
@@ -156,6 +170,9 @@ class _Chat:
         elif role == "tool":
             for part in parts:
                 self._result(part)
+
+    def _odd(self, what: str) -> None:
+        self.drift[what] = self.drift.get(what, 0) + 1
 
     def _assistant(self, message: Record, parts: list[Record], native_id: str) -> None:
         model = text_at(message, "providerOptions", "cursor", "modelName")
@@ -168,8 +185,8 @@ class _Chat:
                 call = RawCall(tool=text_at(part, "toolName") or "unknown", native_id=own)
                 given = object_at(part, "args") or object_at(part, "input")
                 self.draft.ask(text_at(part, "toolCallId") or own, describe_call(call, given))
-            elif kind not in ("text", "reasoning", "redacted-reasoning"):
-                self.drift[f"part {kind}"] = self.drift.get(f"part {kind}", 0) + 1
+            elif kind not in ("reasoning", "redacted-reasoning") and (odd := _odd_part(part)):
+                self._odd(odd)
 
     def _result(self, part: Record) -> None:
         key = text_at(part, "toolCallId")

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from rekal.agents.formats.json_fields import first_text, text_at
 from rekal.agents.formats.jsonl import clean_text
+from rekal.agents.formats.person_words import find_wrapper, name_wrapper
 from rekal.plain_text import lazy_pattern
 
 _CONTEXT = (
@@ -28,11 +29,15 @@ _WORKSPACE = lazy_pattern(r"^Workspace Path: (\S.*?)\s*$", re.MULTILINE)
 
 
 class Typed(NamedTuple):
-    """A person's words and their time, and the working directory that the text around it names."""
+    """A person's words and their time, and the working directory that the text around it names.
+
+    ``odd`` names what is wrapped in a way not known, and so is no person's.
+    """
 
     words: str | None
     at: datetime | None = None
     cwd: str | None = None
+    odd: str | None = None
 
 
 def split_typed(raw: str) -> Typed:
@@ -41,7 +46,9 @@ def split_typed(raw: str) -> Typed:
     around = raw[: query.start()] + raw[query.end() :] if query else raw
     words = query[1] if query else _WRAPPER.sub("", raw)
     home = _WORKSPACE.search(around) if "<user_info>" in around else None
-    return Typed(clean_text(words).strip() or None, _moment(around), clean_text(home[1]) if home else None)
+    plain = clean_text(words).strip()
+    odd = name_wrapper(plain) if query is None and find_wrapper(plain) else None
+    return Typed(plain if plain and not odd else None, _moment(around), clean_text(home[1]) if home else None, odd)
 
 
 def _moment(around: str) -> datetime | None:

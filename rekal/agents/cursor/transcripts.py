@@ -46,7 +46,9 @@ class _Told:
         self.drift[what] = self.drift.get(what, 0) + 1
 
     def human(self, raw: str, native_id: str | None, offset: int) -> None:
-        words, at, cwd = split_typed(raw)
+        words, at, cwd, odd = split_typed(raw)
+        if odd:
+            self.odd(odd)
         if cwd:
             self.cwds[cwd] = None
         self.started_at = self.started_at or at
@@ -57,6 +59,8 @@ class _Told:
     def record(self, offset: int, record: Record, native_id: str) -> None:
         role = text_at(record, "role")
         content = value_at(record, "message", "content")
+        if role in ("user", "assistant") and not isinstance(content, str | list):
+            self.odd(f"{role} without content")
         blocks = (
             [{"type": "text", "text": content}]
             if isinstance(content, str)
@@ -64,7 +68,7 @@ class _Told:
         )
         if role == "user":
             self._results(blocks)
-            self.human("\n".join(self._texts(blocks)), native_id, offset)
+            self.human("\n".join(self._texts(blocks, by_person=True)), native_id, offset)
         elif role == "assistant":
             self.draft.go_on()
             self._assistant(offset, record, blocks, native_id)
@@ -80,13 +84,17 @@ class _Told:
                 said = "\n".join(found for item in objects_at(block, "content") if (found := text_at(item, "text")))
                 self.draft.answer_all("error" if failed else "ok", said)
 
-    def _texts(self, blocks: list[Record]) -> list[str]:
+    def _texts(self, blocks: list[Record], *, by_person: bool = False) -> list[str]:
+        """Texts of blocks. What an unknown kind says may be the agent's words, but never a person's."""
         found = []
         for block in blocks:
             kind = text_at(block, "type")
             if kind not in (*_CALLS, *_RESULTS, *_QUIET, "text"):
                 self.odd(f"block {kind}")
-            if kind not in (*_CALLS, *_RESULTS, *_QUIET) and (said := text_at(block, "text")):
+            elif kind == "text" and "text" not in block:
+                self.odd("text without words")
+            wanted = kind == "text" if by_person else kind not in (*_CALLS, *_RESULTS, *_QUIET)
+            if wanted and (said := text_at(block, "text")):
                 found.append(said)
         return found
 

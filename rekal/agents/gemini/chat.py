@@ -12,6 +12,7 @@ from rekal.agents.formats.edit_arguments import read_tool
 from rekal.agents.formats.json_fields import object_at, objects_at, text_at, value_at
 from rekal.agents.formats.jsonl import Record
 from rekal.agents.formats.patches import added_lines
+from rekal.agents.formats.person_words import find_wrapper, name_wrapper
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
@@ -22,6 +23,7 @@ _NOISE = ("<session_context>", "<untrusted_context>", "<hook_context>")
 _COMMAND = lazy_pattern(r"/[a-z?][\w-]*(?:\s|$)")
 _EXIT = lazy_pattern(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
 _ANSWERED: dict[str, Outcome | None] = {"success": "ok", "error": "error", "cancelled": None}
+_PARTS = {"text", "functionCall", "functionResponse", "inlineData", "fileData", "thought", "executableCode"}
 _SILENT = {"info", "error", "warning"}
 
 
@@ -70,6 +72,7 @@ class Chat:
         for key, message in self.messages.items():
             if not telling.tell(key, message):
                 self.drift[str(message.get("type"))[:60]] += 1
+        self.drift += telling.drift
         own = text_at(self.meta, "sessionId")
         directories = self.meta.get("directories")
         more = [folder for folder in directories if isinstance(folder, str)] if isinstance(directories, list) else []
@@ -94,12 +97,15 @@ class _Telling:
         self.draft = TranscriptBuilder()
         self.model: str | None = None
         self.topic: str | None = None
+        self.drift: Counter[str] = Counter()
         self._cwd = cwd
         self._keys: dict[str, str] = {}
 
     def tell(self, key: str, message: Record) -> bool:
         """Take one message; False when its type is not known."""
         kind = text_at(message, "type")
+        if kind not in _SILENT and not (message.get("toolCalls") or _has_words(message.get("content"))):
+            self.drift[f"{kind} without content"[:60]] += 1
         if kind == "user":
             self._hear(key, message)
         elif kind in ("gemini", "model"):
@@ -113,7 +119,9 @@ class _Telling:
             if (response := object_at(part, "functionResponse")) and (call := text_at(response, "id")) is not None:
                 self._answer(self._keys.get(call, call), None, [part])
         typed = _typed(message)
-        if typed is not None:
+        if typed is not None and find_wrapper(typed):
+            self.drift[name_wrapper(typed)] += 1
+        elif typed is not None:
             when = parse_time(message.get("timestamp"))
             self.draft.say(RawTurn("human", typed, native_id=key, occurred_at=when))
 
@@ -164,6 +172,12 @@ def _typed(message: Record) -> str | None:
     if not typed or typed.startswith(_NOISE) or _COMMAND.match(typed):
         return None
     return typed
+
+
+def _has_words(content: object) -> bool:
+    """True unless a content has a shape that is not known: text, or parts of which one at least is a known kind."""
+    parts = content if isinstance(content, list) else [content]
+    return not parts or any(isinstance(part, str) or _PARTS & object_at(part).keys() for part in parts)
 
 
 def _joined(content: object, stop: str | None = None) -> str:

@@ -83,6 +83,8 @@ def read_ide_session(file: Path) -> tuple[Transcript, dict[str, int]]:
     wanted = {name for item in history if (name := text_at(item, "executionId"))}
     executions = _executions(execution_files(file.parents[2], directory) if directory else [], wanted)
     told = _Told()
+    if not isinstance(session.get("history"), list):
+        told.odd("session without history")
     for place, item in enumerate(history):
         told.item(item, place, executions)
     transcript = Transcript(
@@ -133,7 +135,13 @@ class _Told:
         words = "\n".join(said for part in parts if (said := text_at(part, "text")))
         native_id = text_at(message, "id")
         role = text_at(message, "role")
+        if "content" not in message:
+            self.odd(f"{role} without content")
+        elif parts and not any("text" in part for part in parts):
+            self.odd(f"{role} without words")
         if role == "user":
+            if odd := text.find_odd_prompt(words):
+                self.odd(odd)
             if said := text.strip_wrapper(words):
                 self.draft.say(RawTurn("human", said, native_id))
         elif role == "assistant":
@@ -142,9 +150,9 @@ class _Told:
             if words.strip() and words.strip() not in _PLACEHOLDERS and not spoken:
                 self.draft.say(RawTurn("assistant", clean_text(words), native_id))
         else:
-            self._odd(f"role {role}")
+            self.odd(f"role {role}")
 
-    def _odd(self, what: str) -> None:
+    def odd(self, what: str) -> None:
         self.drift[what] = self.drift.get(what, 0) + 1
 
     def _actions(self, execution: Record) -> int:

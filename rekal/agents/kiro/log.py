@@ -21,7 +21,7 @@ from rekal.agents.formats.jsonl import LineReader, Record, clean_text, hash_pref
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.tool_calls import describe_call
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
-from rekal.agents.kiro.text import model_name, result_failed, result_words, strip_wrapper, title_name
+from rekal.agents.kiro.text import find_odd_prompt, model_name, result_failed, result_words, strip_wrapper, title_name
 from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 from rekal.plain_text import lazy_pattern
@@ -34,6 +34,7 @@ _QUIET_TYPES = frozenset({
     "turn_start", "turn_end", "pending_interaction", "interaction_resolved", "session_start", "session_metadata",
     "session_event", "usage_summary", "steering_inclusion", "tombstone", "sub_agent_start", "sub_agent_complete",
 })  # fmt: skip
+_SOURCES = frozenset({None, "steer", "user"})
 _INTERRUPTED = lazy_pattern(r"(?:tool (?:call|execution|use) )?(?:was )?(?:interrupted|cancell?ed)\b", re.IGNORECASE)
 
 Take = Callable[["Log", Record], None]
@@ -124,7 +125,13 @@ def _take_flat(log: Log, record: Record) -> None:
     native_id, when = text_at(data, "message_id"), value_at(data, "meta", "timestamp")
     content = objects_at(data, "content")
     words = "\n".join(said for part in content if text_at(part, "kind") == "text" and (said := text_at(part, "data")))
+    if kind in (*_PROMPTS, *_ANSWERS) and not any("data" in part for part in content) and content != []:
+        log.odd(f"{kind} without words")
+    elif kind in (*_PROMPTS, *_ANSWERS) and not isinstance(data.get("content"), list):
+        log.odd(f"{kind} without content")
     if kind in _PROMPTS:
+        if odd := find_odd_prompt(words):
+            log.odd(odd)
         log.say("human", strip_wrapper(words), native_id, when)
     elif kind in _ANSWERS:
         log.say("assistant", words, native_id, when)
@@ -196,8 +203,7 @@ def _take_shared(log: Log, record: Record) -> None:
     payload, native_id, when = object_at(record, "payload"), text_at(record, "id"), record.get("timestamp")
     kind = text_at(payload, "type")
     if kind == "user":
-        steering = text_at(payload, "source") == "steer"
-        log.say("steering" if steering else "human", strip_wrapper(_content(payload) or ""), native_id, when)
+        _prompt_shared(log, payload, native_id, when)
     elif kind == "assistant":
         _answer_shared(log, payload, native_id, when)
     elif kind == "tool_call":
@@ -219,8 +225,22 @@ def _take_shared(log: Log, record: Record) -> None:
         log.odd(f"type {kind}")
 
 
+def _prompt_shared(log: Log, payload: Record, native_id: str | None, when: object) -> None:
+    source, said = text_at(payload, "source"), _content(payload)
+    if source not in _SOURCES:
+        log.odd(f"user from {source}")
+        return
+    if said is None and payload.get("content") != "":
+        log.odd("user without content")
+    if odd := find_odd_prompt(said or ""):
+        log.odd(odd)
+    log.say("steering" if source == "steer" else "human", strip_wrapper(said or ""), native_id, when)
+
+
 def _answer_shared(log: Log, payload: Record, native_id: str | None, when: object) -> None:
     said, operation = _content(payload), text_at(payload, "operationType")
+    if "content" not in payload:
+        log.odd("assistant without content")
     if said is None or said.strip() == "..." or operation == "Reasoning":
         return
     if operation not in (None, "Say", "Print", "Summary"):

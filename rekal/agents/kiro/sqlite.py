@@ -25,11 +25,12 @@ from rekal.agents.formats.sqlite import Database, Value, open_copy
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.tool_calls import describe_call
 from rekal.agents.formats.transcript_builder import TranscriptBuilder
-from rekal.agents.kiro.text import model_name, result_failed, result_words, strip_wrapper
+from rekal.agents.kiro.text import find_odd_prompt, model_name, result_failed, result_words, strip_wrapper
 from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
 
 TABLES = ("conversations_v2", "conversations")
+_TYPED = ("Prompt", "CancelledToolUses")  # a prompt may end the calls that were waiting
 FIRST = "directory:"
 """Begins the name of a conversation that is known by its directory only."""
 
@@ -100,10 +101,14 @@ def tell_conversation(value: Record, native_id: str, directory: str | None) -> t
     told = _Told()
     told.summary(value.get("latest_summary"))
     history = value.get("history")
+    if not isinstance(history, list):
+        told.odd("conversation without history")
     items = history if isinstance(history, list) else []
     cwds = dict.fromkeys([directory] if directory else [])
     for item in items:
         user, assistant, meta = _pair(item)
+        if not user and not assistant:
+            told.odd("entry of an unknown shape")
         if cwd := text_at(user, "env_context", "env_state", "current_working_directory"):
             cwds[cwd] = None
         told.model = told.model or model_name(text_at(meta, "model_id"))
@@ -145,7 +150,7 @@ class _Told:
         self.drift: dict[str, int] = {}
         self.model: str | None = None
 
-    def _odd(self, what: str) -> None:
+    def odd(self, what: str) -> None:
         self.drift[what] = self.drift.get(what, 0) + 1
 
     def summary(self, latest: object) -> None:
@@ -162,13 +167,18 @@ class _Told:
             failed = result_failed(text_at(result, "status"), said)
             outcome: Outcome | None = None if kind == "CancelledToolUses" else "error" if failed else "ok"
             self.draft.answer(text_at(result, "tool_use_id") or "", outcome, result_words(said))
-        if words := strip_wrapper(text_at(content, "prompt") or ""):
+        raw = text_at(content, "prompt") or ""
+        if kind == "Prompt" and "prompt" not in content:
+            self.odd("Prompt without prompt")
+        if odd := find_odd_prompt(raw):
+            self.odd(odd)
+        if kind in _TYPED and (words := strip_wrapper(raw)):
             # A prompt has no id; the answer it got has one.
             answer = text_at(_variant(assistant)[1], "message_id")
             native_id = f"{answer}:prompt" if answer else None
             self.draft.say(RawTurn("human", words, native_id, occurred_at=parse_time(user.get("timestamp"))))
-        if kind not in ("", "Prompt", "ToolUseResults", "CancelledToolUses"):
-            self._odd(f"content {kind}")
+        if kind not in (*_TYPED, "ToolUseResults"):
+            self.odd(f"content {kind}")
 
     def assistant(self, assistant: Record, meta: Record) -> None:
         kind, content = _variant(assistant)
@@ -179,10 +189,10 @@ class _Told:
         for use in objects_at(content, "tool_uses"):
             key = text_at(use, "id")
             if key is None:
-                self._odd("tool use without id")
+                self.odd("tool use without id")
                 continue
             call = RawCall(text_at(use, "name") or "unknown", native_id=key, occurred_at=when)
             given = object_at(use, "args") or load_object(value_at(use, "args")) or {}
             self.draft.ask(key, describe_call(call, given))
         if kind not in ("", "ToolUse", "Response"):
-            self._odd(f"answer {kind}")
+            self.odd(f"answer {kind}")

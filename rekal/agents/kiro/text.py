@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from rekal.agents.formats.json_fields import first_text, load_object, text_at
 from rekal.agents.formats.jsonl import clean_text
+from rekal.agents.formats.person_words import find_wrapper, name_wrapper
 from rekal.plain_text import lazy_pattern
 
 _WRAPPER = lazy_pattern(r"<(EnvironmentContext|steering-reminder)\b[^>]*>.*?</\1>", re.DOTALL)
@@ -18,7 +19,13 @@ _GOOD = frozenset({"success", "ok", "completed"})
 def strip_wrapper(raw: str) -> str | None:
     """The person's part of a message; None when Kiro wrote all of it."""
     words = clean_text(_WRAPPER.sub("", raw)).strip()
-    return None if not words or words.startswith(_INJECTED) else words
+    return None if not words or words.startswith(_INJECTED) or find_wrapper(words) else words
+
+
+def find_odd_prompt(raw: str) -> str | None:
+    """Name the unknown element that a whole message is in: such a message is no person's, and is shown as drift."""
+    words = clean_text(_WRAPPER.sub("", raw)).strip()
+    return name_wrapper(words) if find_wrapper(words) else None
 
 
 def model_name(name: str | None) -> str | None:

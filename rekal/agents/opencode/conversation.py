@@ -18,6 +18,7 @@ from rekal.agents.formats.json_fields import (
 )
 from rekal.agents.formats.jsonl import Record, clean_text
 from rekal.agents.formats.patches import FilePatch, added_lines, parse_patch, text_lines
+from rekal.agents.formats.person_words import find_wrapper, name_wrapper
 from rekal.agents.formats.timestamps import parse_time
 from rekal.agents.formats.transcript_builder import TranscriptBuilder, fan_out, new_lines
 from rekal.agents.opencode.storage import Message, StoredSession
@@ -93,9 +94,11 @@ class Narration:
 
     def _user(self, message: Message) -> None:
         words = [said for part in message.parts if (said := self._words(part)) is not None]
-        typed = [said for said in words if not said.startswith(_INJECTED)]
-        if typed:
-            self._say("human", message, 0, "\n\n".join(typed))
+        typed = "\n\n".join(said for said in words if not said.startswith(_INJECTED))
+        if find_wrapper(typed):
+            self._odd(name_wrapper(typed))
+        elif typed:
+            self._say("human", message, 0, typed)
 
     def _words(self, part: Record) -> str | None:
         """Words of a text part; None for any other part and for what OpenCode itself put there."""
@@ -104,6 +107,8 @@ class Narration:
             if kind not in _QUIET and kind != "tool":
                 self._odd(f"part {kind}")
             return None
+        if "text" not in part:
+            self._odd("text without words")
         return None if part.get("synthetic") is True or part.get("ignored") is True else text_at(part, "text")
 
     def _say(self, role: Role, message: Message, place: int, content: str) -> None:
