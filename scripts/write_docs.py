@@ -23,7 +23,7 @@ from rekal.app.import_memory import ImportedMemory
 from rekal.app.memories import Listed, MemoryHistory, Remembered
 from rekal.app.memory_check import Checked
 from rekal.app.read_ledger import CommitLog, Mentions, SessionList, ShownSession
-from rekal.app.read_status import StoreStatus
+from rekal.app.read_status import StoreStatus, UsageStats
 from rekal.app.report_range import RangeReport
 from rekal.app.resources import EmbedResult
 from rekal.app.setup import CleanedUp, SetUp
@@ -72,6 +72,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "query": Table,
     "status": StoreStatus,
     "doctor": Diagnosis,
+    "stats": UsageStats,
     "checkpoint": CaptureResult,
     "index": Indexed,
     "embed": EmbedResult,

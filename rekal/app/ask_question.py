@@ -236,4 +236,4 @@ def note_shown(app: App, answer: Answer) -> None:
     if answer.sessions:
         ids = tuple(hit.session_id for hit in answer.sessions)
         event = spool.RecallEvent("surfaced", ids, datetime.now(UTC), app.scrub(answer.question))
-        spool.put_event(app.layout.spool, event)
+        spool.note_recall(app.layout.spool, event)

@@ -84,7 +84,7 @@ def show_sessions(app: App, name: str, offset: int, limit: int) -> list[ShownSes
 def note_opened(app: App, sessions: Sequence[ShownSession]) -> None:
     """Leave an event that these sessions were opened: that is a choice, and counts. OSError for a read-only store."""
     opened = tuple(one.session.id for one in sessions)
-    spool.put_event(app.layout.spool, spool.RecallEvent("opened", opened, datetime.now(UTC)))
+    spool.note_recall(app.layout.spool, spool.RecallEvent("opened", opened, datetime.now(UTC)))
 
 
 def _find_sessions(app: App, ledger: Ledger, name: str) -> list[tuple[str, int, int]]:

@@ -1,4 +1,4 @@
-"""The state of the store: what it holds, what was skipped, what waits, what is wrong."""
+"""The state of the store and its use by week: what it holds, what was skipped, what waits, what is wrong."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rekal.store import queries, spool
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import find_holder
 from rekal.store.source_state import SourceSummary, summarise_sources
+from rekal.store.usage_log import UseCount, WeekCounts, count_weeks, read_uses
 
 UNSEEN = "the hooks did not see it: made where they are not, or while they were off"
 _TOO_LONG = 600.0  # seconds of one step: the longest that was measured took two minutes
@@ -123,3 +124,72 @@ def _list_problems(app: App, lacks_index: bool, broken_events: int) -> list[str]
         last = app.layout.log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
         problems.extend(f"worker: {line}" for line in last)
     return problems
+
+
+class WeekStats(msgspec.Struct, frozen=True):
+    """One week, or all of them. ``week`` is ISO 8601 (2026-W49), ``total`` for the sum.
+
+    ``sessions`` (by agent in ``agents``), ``turns`` and linked ``commits`` are of the week they are dated. ``verdicts``
+    counts recalls, ``printed`` the tokens that they printed; ``injected`` counts what agents got unasked, by moment,
+    with ``injected_tokens``; ``opened`` counts sessions opened with `show` and captured since. A token is four
+    characters.
+    """
+
+    week: str
+    sessions: int
+    turns: int
+    commits: int
+    agents: dict[str, int]
+    verdicts: dict[str, int]
+    printed: int
+    injected: dict[str, int]
+    injected_tokens: int
+    opened: int
+
+
+class UsageStats(msgspec.Struct, frozen=True):
+    """Weeks with anything in them, newest first, and the sum of those: ``stats --json``."""
+
+    weeks: list[WeekStats]
+    total: WeekStats
+
+
+def read_stats(app: App, limit: int) -> UsageStats:
+    """Read the newest ``limit`` weeks; -1: all. Raises the errors of :func:`rekal.store.ledger.open_ledger`."""
+    with open_ledger(app.layout.data, read_only=True) as ledger:
+        held = {one.week: one for one in count_weeks(ledger.con)}
+    uses: dict[str, list[UseCount]] = {}
+    for use in read_uses(app.layout.usage):
+        uses.setdefault(use.week, []).append(use)
+    weeks = sorted({*held, *uses}, reverse=True)
+    if limit >= 0:
+        weeks = weeks[:limit]
+    stats = [_join_week(held.get(week, WeekCounts(week)), uses.get(week, [])) for week in weeks]
+    return UsageStats(stats, _add_up(stats))
+
+
+def _join_week(held: WeekCounts, uses: list[UseCount]) -> WeekStats:
+    recalls = [use for use in uses if use.kind == "recall"]
+    given = [use for use in uses if use.kind == "inject"]
+    return WeekStats(
+        held.week, held.sessions, held.turns, held.commits, held.agents,
+        {use.name: use.count for use in recalls}, sum(use.tokens for use in recalls),
+        {use.name: use.count for use in given}, sum(use.tokens for use in given), held.opened,
+    )  # fmt: skip
+
+
+def _add_up(weeks: list[WeekStats]) -> WeekStats:
+    return WeekStats(
+        "total", sum(w.sessions for w in weeks), sum(w.turns for w in weeks), sum(w.commits for w in weeks),
+        _add_counts([w.agents for w in weeks]), _add_counts([w.verdicts for w in weeks]),
+        sum(w.printed for w in weeks), _add_counts([w.injected for w in weeks]),
+        sum(w.injected_tokens for w in weeks), sum(w.opened for w in weeks),
+    )  # fmt: skip
+
+
+def _add_counts(counts: list[dict[str, int]]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for one in counts:
+        for name, count in one.items():
+            out[name] = out.get(name, 0) + count
+    return dict(sorted(out.items()))

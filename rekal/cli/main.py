@@ -115,8 +115,8 @@ def refuse_mistyped(words: Sequence[str], verbs: Collection[str]) -> None:
         return
     if len(plain) > _TYPED and not any(word.startswith("--") for word in words[1:]):
         return
-    near = sorted((count_edits(first, verb), verb) for verb in verbs)
-    edits, verb = near[0]
+    # Of two verbs as near (`stauts`), the one of the same length: letters are swapped more often than left out.
+    edits, _, verb = min((count_edits(first, verb), abs(len(first) - len(verb)), verb) for verb in verbs)
     if edits <= (1 if min(len(first), len(verb)) <= _SHORT else 2):
         raise UsageError(
             f"there is no verb `{first}`",

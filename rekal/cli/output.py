@@ -24,15 +24,20 @@ T = TypeVar("T")
 _SPACE = re.compile(r"\s+")
 
 
-def print_record(record: T, as_json: bool, lines: Callable[[T], Iterable[str]], notes: Iterable[str] = ()) -> None:
-    """Print a record: as one JSON object, or as the ``lines`` made of it with ``notes`` on stderr."""
+def print_record(record: T, as_json: bool, lines: Callable[[T], Iterable[str]], notes: Iterable[str] = ()) -> int:
+    """Print a record: as one JSON object, or as the ``lines`` made of it with ``notes`` on stderr.
+
+    Returns the number of characters of what went to stdout.
+    """
     if as_json:
-        print_json(record)
-        return
+        return print_json(record)
     for note in notes:
         print_note(note)
+    count = 0
     for line in lines(record):
         print_line(line)
+        count += len(line) + 1
+    return count
 
 
 def print_line(line: str = "", *, end: str = "\n", err: bool = False) -> None:
@@ -45,11 +50,16 @@ def print_note(message: str) -> None:
     print_line(f"rekal: {message}", err=True)
 
 
-def print_json(record: object) -> None:
-    """Print one JSON object: structs by their fields, paths as text, times in ISO 8601, hidden characters escaped."""
+def print_json(record: object) -> int:
+    """Print one JSON object: structs by their fields, paths as text, times in ISO 8601, hidden characters escaped.
+
+    Returns the number of characters printed.
+    """
     import msgspec  # for the verbs that print no record, it is a tenth of their time
 
-    click.echo(escape_hidden(msgspec.json.encode(record, enc_hook=os.fspath).decode()))
+    text = escape_hidden(msgspec.json.encode(record, enc_hook=os.fspath).decode())
+    click.echo(text)
+    return len(text) + 1
 
 
 def print_block(text: str) -> None:

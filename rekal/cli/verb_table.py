@@ -9,6 +9,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "init": ("init", "Set rekal up in this repository: store, hooks, one line for the agents."),
     "status": ("status", "How the store is: what it holds, what was skipped, what waits, what is wrong."),
     "doctor": ("doctor", "Do each thing once, and name what is wrong with what mends it."),
+    "stats": ("program.stats", "Count by week: sessions, turns, commits, verdicts, tokens printed and given unasked."),
     "config": (
         "config",
         "Every setting with its value and what it does; with KEY just that one, with VALUE it is set.",
@@ -96,6 +97,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "init",
         "status",
         "doctor",
+        "stats",
         "config",
         "model",
         "inject",

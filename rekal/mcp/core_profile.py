@@ -16,6 +16,7 @@ from rekal.memory.events import MEMORY_TYPES, MemoryType
 from rekal.memory.matchers import matcher_from
 from rekal.memory.write import NewMemory
 from rekal.recall.answer import Answer, Hit
+from rekal.store.usage_log import CHARACTERS_OF_A_TOKEN, add_use
 
 BUDGET = 1_500  # tokens of a recall unless the caller says otherwise
 _MOST_BUDGET = 1_800
@@ -50,7 +51,9 @@ def _core_recall(call: AgentCall) -> ToolAnswer:
     )
     answer = ask_question(call.desk.app, question)
     note_shown(call.desk.app, answer)
-    return say(render_answer(answer))
+    text = render_answer(answer)
+    add_use(call.desk.app.layout.usage, "recall", answer.verdict, len(text) // CHARACTERS_OF_A_TOKEN)
+    return say(text)
 
 
 def render_answer(answer: Answer) -> str:

@@ -103,6 +103,11 @@ class Layout(msgspec.Struct, frozen=True):
         return self.run / "injected"
 
     @property
+    def usage(self) -> Path:
+        """A file for each week with what was asked and given: verdicts, moments and tokens, no words."""
+        return self.run / "usage"
+
+    @property
     def injection(self) -> Path:
         """Record of the entries in settings of agents' hosts."""
         return self.run / "injection.json"

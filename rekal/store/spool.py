@@ -20,6 +20,7 @@ from rekal import ids
 from rekal.files import write_atomically
 
 _BROKEN = "broken"
+_RECALLS = "recalls.jsonl"  # one file for all: nobody waits for these, and each recall leaves one
 _FAILED_ONCE = ".failed.json"  # still waiting: the next capture tries it once more
 
 
@@ -74,8 +75,23 @@ def put_event(directory: Path, event: Event) -> None:
     write_atomically(directory / name, msgspec.json.encode(event) + b"\n")
 
 
+def note_recall(directory: Path, event: RecallEvent) -> None:
+    """Add a recall to the file that the next capture takes over. Nobody starts a worker for it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    line = msgspec.json.encode(event) + b"\n"
+    # One write to the end of the file: the system keeps lines of several processes apart.
+    handle = os.open(directory / _RECALLS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        os.write(handle, line)
+    finally:
+        os.close(handle)
+
+
 def read_events(directory: Path) -> Spooled:
     """All events waiting, oldest first. Unreadable ones are moved to ``broken/`` and counted."""
+    with contextlib.suppress(FileNotFoundError):
+        # From now on a file of this capture's; a recall that comes meanwhile begins the next one.
+        (directory / _RECALLS).rename(directory / f"{ids.ulid()}-recalls.json")
     return _read_files(_waiting(directory))
 
 

@@ -162,7 +162,7 @@ def test_a_store_that_cannot_be_written_is_shown(rekal: Rekal, monkeypatch: pyte
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("rekal.store.spool.put_event", refuse)
+    monkeypatch.setattr("rekal.store.spool.note_recall", refuse)
     name = rekal("sessions").out.split()[0]
     done = rekal("show", name)
     assert (done.code, "was not noted" in done.err) == (0, True)
@@ -246,7 +246,7 @@ def test_bash_completes_without_starting_rekal(rekal: Rekal) -> None:
         )  # fmt: skip
         return set(done.stdout.split())
 
-    assert complete("rekal st", 1) == {"status"}
+    assert complete("rekal st", 1) == {"stats", "status"}
     assert "--since" in complete("rekal log --s", 2)
     assert complete("rekal recall --agent cla", 3) == {"claude"}
     assert complete("rekal recall --branch ma", 3) == {"main"}

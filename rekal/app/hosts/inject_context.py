@@ -32,6 +32,7 @@ from rekal.recall.answer import Answer
 from rekal.recall.recall import Options, answer_question
 from rekal.store.ledger import open_ledger
 from rekal.store.memory_log import read_events
+from rekal.store.usage_log import add_use
 
 TOKENS = {"start": 300, "prompt": 400, "tool": 150}
 MOST_TOKENS = 2_000  # a session, all moments together
@@ -84,6 +85,7 @@ def context_for(app: App, event: HostEvent) -> str:
     tokens = count_tokens(block)
     moments = {**given.moments, event.moment: given.moments.get(event.moment, 0) + 1}
     blocks, ids_ = (*given.blocks, digest), (*given.rows, *(row.id for row in kept))
+    add_use(app.layout.usage, "inject", event.moment, tokens)
     _write_given(app, event, Given(ids_, blocks, given.tokens + tokens, moments))
     return block
 

@@ -26,6 +26,7 @@ from rekal.errors import FOUND, NoRepository, NotInitialised, StoreError, UsageE
 from rekal.plain_text import clean_text
 from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin
 from rekal.recall.first_look import refuse_thin
+from rekal.store.usage_log import CHARACTERS_OF_A_TOKEN, add_use
 
 # A sentence and the next command for each reason to be silent; JSON keeps the reason as a word.
 
@@ -103,7 +104,8 @@ def command(
     lines = answer_lines(answer, chosen["explain"], {name: chosen[name] for name in _FILTERS})
     if answer.exit_code == FOUND and is_for_agent(app):
         lines = chain([next(lines)], fence_lines(lines, "words of past sessions"))
-    print_record(answer, as_json, lambda shown: lines)
+    printed = print_record(answer, as_json, lambda shown: lines)
+    add_use(app.layout.usage, "recall", answer.verdict, printed // CHARACTERS_OF_A_TOKEN)
     wake_worker(app)
     wake_daemon(app)
     return answer.exit_code
