@@ -51,7 +51,7 @@ class Scrub(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How recall answers."""
 
-    strictness: float = 0.25
+    strictness: float = 0.35
     budget: int = 600
     limit: int = 5
     daemon: Literal["auto", "off"] = "auto"
@@ -112,7 +112,7 @@ HELP: Mapping[str, str] = {
     "scrub.ip": "what becomes of public IP addresses in text: keep or redact",
     "scrub.patterns": "further secrets: Python regular expressions; a group named `secret` marks the part to redact",
     "scrub.allow": "texts that are never secrets: regular expressions matched against the whole finding",
-    "recall.strictness": "0 answers readily, 1 is silent readily; 0.25 silences one in twenty answerable questions",
+    "recall.strictness": "0 answers readily, 1 is silent readily; 0.5 silences one in ten answerable questions",
     "recall.budget": "tokens of evidence printed, about",
     "recall.limit": "sessions printed at most",
     "recall.daemon": "auto: the first recall starts a daemon that keeps model and index ready; off: none",

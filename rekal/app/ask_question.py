@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from rekal.app.context import App, local_now, personal_directory, read_moment
+from rekal.app.ledger_mark import mark_position, read_ledger_files, read_marked_position
 from rekal.app.resources import Kept, LedgerState, find_semantic, keywords_only, open_resources
 from rekal.config import Recall
 from rekal.errors import NOTHING_FOUND, EngineError, GitError, NotInitialised, StoreBusy, StoreDamaged, StoreError
@@ -18,9 +19,6 @@ from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
 from rekal.store.database import translated_errors
 from rekal.store.layout import Layout
-from rekal.store.ledger import open_ledger
-from rekal.store.memory_log import read_events
-from rekal.store.queries import turns_recorded_after
 
 if TYPE_CHECKING:  # what it imports no recall of a repository needs
     from rekal.app.desk import Desk
@@ -166,6 +164,9 @@ def _list_later(app: App, known_at: datetime | None) -> tuple[tuple[str, int], .
     """Return the turns that the ledger recorded after ``known_at``: a session and the first of them, each."""
     if known_at is None:
         return ()
+    from rekal.store.ledger import open_ledger
+    from rekal.store.queries import turns_recorded_after
+
     with open_ledger(app.layout.data, read_only=True) as ledger:
         return tuple(turns_recorded_after(ledger.con, known_at))
 
@@ -219,8 +220,18 @@ def _read_ledger_state(app: App, kept: Kept) -> LedgerState | None:
     """Read position and memories of the ledger; None while it is being written: the writer indexes the rest."""
 
     def read() -> LedgerState:
+        marked = read_marked_position(app.layout)
+        if marked is not None:
+            return LedgerState(marked)
+        from rekal.store.ledger import open_ledger  # 10 ms that most recalls do without
+        from rekal.store.memory_log import read_events
+
+        before = read_ledger_files(app.layout)
         with open_ledger(app.layout.data, read_only=True, wait=_PATIENCE) as ledger:
-            return LedgerState(ledger.position(), tuple(read_events(ledger.con)))
+            state = LedgerState(ledger.position(), tuple(read_events(ledger.con)))
+        if not state.events:
+            mark_position(app.layout, state.position, before)
+        return state
 
     try:
         return kept.ledger(app.layout.data, read)

@@ -6,15 +6,12 @@ no port is opened. Cutting needs token counts, which exist only behind that addr
 
 from __future__ import annotations
 
-import http.client
-import json
+import _socket
 import os
-import socket
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,21 +21,27 @@ from rekal.embed.profiles import Profile
 from rekal.embed.quiet import silenced_stderr
 from rekal.errors import EngineError
 
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
 BATCH = 32  # texts a call: bounds the JSON that goes back and forth
 TIMEOUT = 120.0
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
+def _connect(address: str) -> HTTPConnection:
+    """A connection to the server; HTTP's modules are 25 ms that a question's vector does without."""
+    import http.client
+    import socket
+    from urllib.parse import urlsplit
 
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=TIMEOUT)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(TIMEOUT)
-        self.sock.connect(self._path)
+    scheme, _, rest = address.partition("://")
+    if scheme != "unix":
+        return http.client.HTTPConnection(urlsplit(address).netloc, timeout=TIMEOUT)
+    connection = http.client.HTTPConnection("localhost", timeout=TIMEOUT)
+    connection.sock = socket.socket(socket.AF_UNIX)  # open already, so that it makes none of its own
+    connection.sock.settimeout(TIMEOUT)
+    connection.sock.connect(rest)
+    return connection
 
 
 class _Server:
@@ -57,7 +60,7 @@ class _Server:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
         params.n_threads_http = 1
         params.pooling_type = getattr(xllamacpp.llama_pooling_type, f"LLAMA_POOLING_TYPE_{pooling.upper()}")
-        if hasattr(socket, "AF_UNIX"):
+        if hasattr(_socket, "AF_UNIX"):
             params.hostnames = [str(Path(self._directory.name) / "s.sock")]
         try:
             with silenced_stderr():
@@ -76,21 +79,21 @@ class _Server:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
     def post(self, path: str, body: dict[str, object]) -> Any:
-        scheme, _, rest = self._address.partition("://")
-        connection = (
-            _UnixConnection(rest)
-            if scheme == "unix"
-            else http.client.HTTPConnection(urlsplit(self._address).netloc, timeout=TIMEOUT)
-        )
+        import json
+        from http.client import OK, HTTPException
+
+        connection = None
         try:
+            connection = _connect(self._address)
             connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
             response = connection.getresponse()
             data = response.read()
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, HTTPException) as error:
             raise EngineError(f"xllamacpp does not answer ({error})") from error
         finally:
-            connection.close()
-        if response.status != http.client.OK:
+            if connection is not None:
+                connection.close()
+        if response.status != OK:
             raise EngineError(f"xllamacpp answered {response.status} to {path}")
         return json.loads(data)
 

@@ -1,4 +1,4 @@
-"""BM25 over turns, windows of turns, sessions and facets, from one reading of the postings.
+"""BM25 over turns, sessions and facets, from one reading of the postings.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2, b = 0.75
 and idf = ln(1 + (N - df + 0.5) / (df + 0.5)), which is never negative. N, df and average lengths are those of the
@@ -20,10 +20,6 @@ Floats = NDArray[np.float64]
 K1, B = 1.2, 0.75
 FEWEST_TURNS, FEWEST_SESSIONS = 1000, 20
 
-# Windows are scored around this many best turns: a window is never much better than its best turn, and scoring the
-# windows of all 200,000 turns would cost as much as everything else together.
-_WINDOW_SEEDS = 2000
-
 
 class Occurrences(msgspec.Struct, frozen=True):
     """Postings of one kind of unit: parallel arrays of term index, place and frequency, and ``df`` by term."""
@@ -32,13 +28,6 @@ class Occurrences(msgspec.Struct, frozen=True):
     place: Ints
     tf: Ints
     df: Longs
-
-
-class Windows(msgspec.Struct, frozen=True):
-    """Scored windows: the place of the turn in the middle, and the score. Ordered by place."""
-
-    centre: Ints
-    score: Floats
 
 
 class Lexical(msgspec.Struct, frozen=True):
@@ -52,10 +41,8 @@ class Lexical(msgspec.Struct, frozen=True):
     postings: Postings
     idf: Floats
     turns: Floats
-    windows: Windows
     sessions: Floats
     facets: Floats
-    radius: int
     allowed: Bools
     occurrences: Occurrences
 
@@ -120,10 +107,10 @@ def _mean(lengths: Ints | Longs) -> float:
     return float(lengths.sum()) / max(1, len(lengths))
 
 
-def score_lexical(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS, *, radius: int = 1) -> Lexical:
-    """Score turns, windows of a turn with ``radius`` neighbours to each side, sessions and facets for ``terms``.
+def score_lexical(reader: IndexReader, terms: list[str], filters: Filters = NO_FILTERS) -> Lexical:
+    """Score turns, sessions and facets for ``terms``.
 
-    Filters apply before anything is cut. Windows and sessions are made of the turns the filters let through.
+    Filters apply before anything is cut. Sessions are made of the turns the filters let through.
     """
     turns, facets = reader.units("turn"), reader.units("facet")
     postings = reader.postings(list(dict.fromkeys(terms)))
@@ -144,10 +131,8 @@ def score_lexical(reader: IndexReader, terms: list[str], filters: Filters = NO_F
         postings=postings,
         idf=weights,
         turns=scores,
-        windows=_score_windows(reader, weights, found, scores, allowed, radius),
         sessions=_score_sessions(reader, everywhere, found, allowed),
         facets=_score_facets(reader, _keep(in_facets, open_facets)),
-        radius=radius,
         allowed=allowed,
         occurrences=found,
     )
@@ -167,48 +152,3 @@ def _score_facets(reader: IndexReader, found: Occurrences) -> Floats:
     scores = np.zeros(len(reader.sessions))
     scores[facets.session] = by_place
     return scores
-
-
-def _score_windows(
-    reader: IndexReader, weights: Floats, found: Occurrences, scores: Floats, allowed: Bools, radius: int
-) -> Windows:
-    turns, (start, end) = reader.units("turn"), reader.session_bounds
-    seeds = _best_places(scores, _WINDOW_SEEDS)
-    reach = [np.clip(seeds + d, start[seeds], end[seeds]) for d in range(-radius, radius + 1)]
-    centres = np.unique(np.concatenate(reach))
-    centres = centres[allowed[centres]]
-    first, last = np.maximum(centres - radius, start[centres]), np.minimum(centres + radius, end[centres])
-    lengths = np.concatenate([[0], np.cumsum(np.where(allowed, turns.length, 0))])
-    mine = _in_windows(found, first, last, len(turns))
-    average = (2 * radius + 1) * _mean(turns.length)
-    return Windows(centres.astype(np.int32), _score(weights, mine, lengths[last + 1] - lengths[first], average))
-
-
-def _in_windows(found: Occurrences, first: Longs, last: Longs, count: int) -> Occurrences:
-    """Occurrences by window, each from turn ``first`` to ``last``; ``count`` is the number of turns."""
-    # Number the turns that any window covers; most postings are of others and drop out here.
-    covered = np.zeros(count, np.bool_)
-    width = int((last - first).max(initial=-1)) + 1
-    for step in range(width):
-        covered[np.minimum(first + step, last)] = True
-    near = np.flatnonzero(covered[found.place])
-    number = np.cumsum(covered, dtype=np.int32) - 1
-    cells = int(covered.sum())
-    by_turn = np.bincount(
-        found.term[near].astype(np.int64) * cells + number[found.place[near]],
-        found.tf[near],
-        minlength=len(found.df) * cells,
-    )
-    sums = np.concatenate([np.zeros((len(found.df), 1)), by_turn.reshape(len(found.df), cells).cumsum(axis=1)], axis=1)
-    tf = sums[:, number[last] + 1] - sums[:, number[first]]
-    term, window = np.nonzero(tf)
-    return Occurrences(term.astype(np.int32), window.astype(np.int32), tf[term, window].astype(np.int32), found.df)
-
-
-def _best_places(scores: Floats, limit: int) -> Longs:
-    """Places of the ``limit`` highest positive scores and of all that tie with the last of them, unordered."""
-    places: Longs = np.flatnonzero(scores > 0)
-    if len(places) > limit:
-        least = np.partition(scores[places], len(places) - limit)[len(places) - limit]
-        places = places[scores[places] >= least]
-    return places

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import Stemmer
 
@@ -14,7 +15,9 @@ from rekal.errors import StoreDamaged
 from rekal.git import Repo
 from rekal.index import schema
 from rekal.store.database import Connection, duckdb, open_beside, quote_path, translated_errors
-from rekal.store.ledger import Ledger
+
+if TYPE_CHECKING:  # a recall, which looks at an open index, does without the ledger
+    from rekal.store.ledger import Ledger
 
 KNOWLEDGE = "knowledge"
 """Key of the index's state: the tree whose prose it has."""

@@ -21,10 +21,10 @@ from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.reader import IndexedText, IndexReader
 from rekal.index.writer import Doc, Writer, insert_rows, remove_docs
 from rekal.store.database import Connection
-from rekal.store.ledger import Ledger
 
 if TYPE_CHECKING:  # a recall, which only searches, does without what cuts
     from rekal.index.prose import ProsePassage
+    from rekal.store.ledger import Ledger
 
 Scrub = Callable[[str], str]
 Warn = Callable[[str], None]

@@ -56,6 +56,8 @@ _PLAIN = re.compile(r"\w+(?:(?:[-./\\@]|::)\w+)*", re.ASCII)
 _EDGE = "\"'`()[]{}<>,;:!?*"
 _CONTRACTION = re.compile(r"'(s|d|m|ll|re|ve)(?![\w'])", re.I)
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z])")
+_IRREGULAR = frozenset({"die", "lie", "tie"})  # stems of "dying" and the like
+_LETTERS_OF_TERM = re.compile(r"[a-z0-9]+")
 _JOINT = re.compile(r"::|[.@-]")
 _NUMBERED = re.compile(r"([^\W\d_]{3,})\d+")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)+)")
@@ -225,6 +227,42 @@ def chunk_terms(chunk: str) -> tuple[str, ...]:
 def document_terms(text: str) -> list[str]:
     """The terms of a document, in order, with repetition. Empty for a text of nothing but ASCII punctuation."""
     return list(chain.from_iterable(map(_document_terms.__getitem__, text.split())))
+
+
+class TermFinder(dict[str, tuple[str, ...]]):
+    """Terms of a text that are among a few wanted ones, in order: a tenth of the time that all its terms take.
+
+    A chunk of ASCII is analysed only when it holds the first letters of a wanted term: stems differ from their words
+    further behind, but for the shortest ones ("die" of "dying").
+    """
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        super().__init__()
+        self._wanted = frozenset(wanted)
+        starts = {start for term in self._wanted if term.isascii() and (start := _first_letters(term))}
+        self._near = re.compile("|".join(sorted(map(re.escape, starts))), re.I) if starts else None
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        if chunk.isascii() and not (self._near and self._near.search(chunk)):
+            found: tuple[str, ...] = ()
+        else:
+            found = tuple(term for term in _document_terms[chunk] if term in self._wanted)
+        self[chunk] = found
+        return found
+
+    def find_terms(self, text: str) -> Iterator[str]:
+        """Yield the wanted terms of ``text``, with repetition."""
+        return chain.from_iterable(map(self.__getitem__, text.split()))
+
+
+def _first_letters(term: str) -> str:
+    """Letters that stand as they are in every word of ``term``; in a term of nothing else all of it."""
+    run = _LETTERS_OF_TERM.search(term)
+    if run is None:
+        return term
+    if run[0] in _IRREGULAR:
+        return run[0][0]
+    return run[0][: 2 if len(run[0]) <= 3 else 3]  # "cry" is "cri"
 
 
 def query_words(text: str) -> list[tuple[str, tuple[str, ...]]]:

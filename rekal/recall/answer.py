@@ -74,6 +74,13 @@ class Pin(msgspec.Struct, frozen=True):
     shown: int | None = None
 
 
+class KnownPerson(msgspec.Struct, frozen=True):
+    """Somebody whom a question can name: an author of the store, or one who speaks in turns that begin with names."""
+
+    name: str
+    known_as: Literal["author", "speaker"]
+
+
 class MemoryRow(msgspec.Struct, frozen=True):
     """A memory that bears on the question, as recall gets it handed in.
 
@@ -124,7 +131,8 @@ class Answer(msgspec.Struct, frozen=True):
     ``support`` is how sure recall is that the evidence bears on the question, 0 to 1. ``uncovered`` are the words of
     the question that nothing shown contains. ``notes`` say what was missing while answering (an index that is behind,
     no model). ``exit_code`` is that of the text form. ``features`` are filled with ``--explain``; those named
-    ``gate.`` are the probabilities, and ``gate.cut`` what their product must reach. ``knowledge`` are passages of
+    ``gate.`` are the probabilities, ``gate.cut`` what their product must reach, and ``gate.turns`` the size of the
+    store, which moves the cut; ``people`` is then who counts as a person. ``knowledge`` are passages of
     files tracked at HEAD, best first. ``anchors`` is what the question names: dates, commits, branches, agents, people,
     files, symbols, numbers. ``memories`` bear on the question, best first; left out when none does. ``listed`` is the
     number of sessions that the question names, when it has no topic and is answered by a list of them, newest first;
@@ -147,3 +155,4 @@ class Answer(msgspec.Struct, frozen=True):
     listed: int = 0
     perhaps: Hit | msgspec.UnsetType = msgspec.UNSET
     documents: list[DocumentRow] | msgspec.UnsetType = msgspec.UNSET
+    people: list[KnownPerson] | msgspec.UnsetType = msgspec.UNSET

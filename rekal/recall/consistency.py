@@ -165,9 +165,10 @@ def anchored_share(present: Bools, idf: Floats, own: Bools, has: Bools) -> float
 def _terms_in_texts(look: Look, texts: Sequence[str]) -> Bools:
     """Flags ``[T, P]``: term of the question occurs in text."""
     column = {term: row for row, term in enumerate(look.lexical.postings.terms)}
+    finder = text.TermFinder(column)
     found = np.zeros((len(column), len(texts)), np.bool_)
     for at, said in enumerate(texts):
-        found[[column[term] for term in column.keys() & text.document_terms(said)], at] = True
+        found[[column[term] for term in set(finder.find_terms(said))], at] = True
     return found
 
 

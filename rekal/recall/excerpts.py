@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -53,16 +53,22 @@ def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -
     said = {t.doc_id: t for t in reader.texts([int(turns.doc[p]) for p in wanted])}
     rows: dict[int, list[Row]] = {number: [] for number in numbers}
     left = budget * _CHARS_A_TOKEN
+    weights = dict(zip(seen.lexical.postings.terms, seen.found.idf.tolist(), strict=True))
+    finder = text.TermFinder(weights)
     for place in wanted:
         turn = said[int(turns.doc[place])]
-        excerpt, cut = _cut_excerpt(turn.text, seen)
+        # Cutting is most of the work; a long turn's excerpt is never much shorter than the longest row.
+        if left < _LONGEST_ROW // 2 < len(turn.text.strip()) and any(rows.values()):
+            continue
+        excerpt, cut = _cut_excerpt(turn.text, weights, finder)
         if len(excerpt) > left and any(rows.values()):
             continue
         left -= len(excerpt)
         score = round(float(seen.turns[place]), 3)
         row = Row(int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), excerpt, cut, score)
         rows[int(turns.session[place])].append(row)
-    return [_hit(reader, float(seen.sessions[n]), n, sorted(rows[n], key=lambda r: r.seq)) for n in numbers if rows[n]]
+    shown = {n: sorted(rows[n], key=lambda r: r.seq) for n in numbers if rows[n]}
+    return _make_hits(reader, shown, {n: float(seen.sessions[n]) for n in shown})
 
 
 def list_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, budget: int) -> list[Hit]:
@@ -72,13 +78,12 @@ def list_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, bud
     ends = {number: [*at[:_LOOKED_AT], *at[-_LOOKED_AT:]] for number, at in places.items()}
     texts = {t.doc_id: t for t in reader.texts([int(units.doc[p]) for at in ends.values() for p in at])}
     most = max(_SHORTEST_ROW, budget * _CHARS_A_TOKEN // max(1, 2 * len(numbers)))
-    found = []
+    shown = {}
     for number in numbers:
         said = [texts[int(units.doc[place])] for place in dict.fromkeys(ends[number])]
         chosen = dict.fromkeys((*_prompt(said), *_outcome(said)))
-        rows = [_plain_row(turn, min(most, _LONGEST_ROW)) for turn in chosen]
-        found.append(_hit(reader, 0.0, number, rows))
-    return found
+        shown[number] = [_plain_row(turn, min(most, _LONGEST_ROW)) for turn in chosen]
+    return _make_hits(reader, shown, {})
 
 
 def _prompt(said: Sequence[IndexedText]) -> list[IndexedText]:
@@ -103,15 +108,14 @@ def _to_datetime(us: int | None) -> datetime | None:
     return None if us is None else _EPOCH + timedelta(microseconds=us)
 
 
-def _cut_excerpt(said: str, seen: Look) -> tuple[str, bool]:
+def _cut_excerpt(said: str, weights: Mapping[str, float], finder: text.TermFinder) -> tuple[str, bool]:
     """The part of a turn in which most of the question's weight stands together, and whether anything was cut."""
     said = said.strip()
     if len(said) <= _LONGEST_ROW:
         return said, False
-    weights = dict(zip(seen.lexical.postings.terms, seen.found.idf, strict=True))
     # Each term once, in order: a set would add the weights in another order in every process.
-    words = [(s, e, dict.fromkeys(text.document_terms(said[s:e]))) for s, e in _word_spans(said, list(weights))]
-    spans = [(s, e, sum(weights.get(term, 0.0) for term in terms)) for s, e, terms in words]
+    words = [(s, e, dict.fromkeys(finder[said[s:e]])) for s, e in _word_spans(said, list(weights))]
+    spans = [(s, e, sum(weights[term] for term in terms)) for s, e, terms in words]
     telling = [(s, e, w) for s, e, w in spans if w > 0]
     if not telling:
         return said[:_LONGEST_ROW], True
@@ -168,24 +172,40 @@ def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
     return best_start
 
 
-def _hit(reader: IndexReader, score: float, number: int, rows: list[Row]) -> Hit:
+def _make_hits(reader: IndexReader, shown: Mapping[int, list[Row]], scores: Mapping[int, float]) -> list[Hit]:
+    """Sessions by number with their rows, in this order, as they are printed: two questions to the index for all."""
+    ids = [reader.sessions.ids[number] for number in shown]
     facets = reader.rows(
         """SELECT session_id, agent, author_name, author_email, origin, actor, branch, commits, title, started_at
-           FROM facets WHERE session_id = ?""",
-        [reader.sessions.ids[number]],
-    )[0]
-    return make_record(
-        Hit, (*facets[:9], with_zone(facets[9]), round(score, 3), rows, *_relevant_commit(reader, number, rows))
+           FROM facets WHERE list_contains(?, session_id)""",
+        [ids],
     )
-
-
-def _relevant_commit(reader: IndexReader, number: int, rows: Sequence[Row]) -> tuple[str | None, str | None]:
-    """Name and subject of the commit that the best of ``rows`` led to: the first one that was made after it."""
     linked = reader.rows(
-        """SELECT git_sha, subject, last_seq FROM session_commits JOIN facets USING (session_ord)
-           WHERE session_id = ? ORDER BY first_seq, last_seq, git_sha, subject""",
-        [reader.sessions.ids[number]],
+        """SELECT session_id, git_sha, subject, last_seq FROM session_commits JOIN facets USING (session_ord)
+           WHERE list_contains(?, session_id) ORDER BY first_seq, last_seq, git_sha, subject""",
+        [ids],
     )
+    about = {str(row[0]): row for row in facets}
+    commits: dict[str, list[tuple[str, str | None, int]]] = {}
+    for owner, *commit in linked:
+        commits.setdefault(str(owner), []).append((commit[0], commit[1], commit[2]))
+    return [
+        make_record(
+            Hit,
+            (*about[one][:9], with_zone(about[one][9]), round(scores.get(number, 0.0), 3), rows, *commit),
+        )
+        for one, (number, rows) in zip(ids, shown.items(), strict=True)
+        for commit in [_relevant_commit(commits.get(one, []), rows)]
+    ]
+
+
+def _relevant_commit(
+    linked: Sequence[tuple[str, str | None, int]], rows: Sequence[Row]
+) -> tuple[str | None, str | None]:
+    """Name and subject of the commit that the best of ``rows`` led to: the first one that was made after it.
+
+    ``linked`` are a session's commits in order, each with the last turn that led to it.
+    """
     if not linked:
         return None, None
     best = max(rows, key=lambda row: row.score).seq if rows else 0

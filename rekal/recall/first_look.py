@@ -19,6 +19,7 @@ from rekal.recall.word_lists import CHATTER, FRAMES, STOP, SUBJECTS
 _PLAIN = STOP | CHATTER | FRAMES
 # "on main" and "the … branch" name a branch by words that are chatter elsewhere.
 _BRANCH = re.compile(r"\bon\b|\bbranch", re.I)
+_SHORTEST_COMMIT = 7  # digits by which a question names one
 
 
 def refuse_thin(text: str, now: datetime) -> Answer | None:
@@ -29,7 +30,12 @@ def refuse_thin(text: str, now: datetime) -> Answer | None:
     # A capital inside a sentence may be somebody's name, whatever it spells: "Will", "May".
     if any(word[:1].isupper() and word != "I" for word in words[1:]):
         return None
-    known = all(not word or word.replace("'", "").casefold() in _PLAIN or word.isdigit() for word in words)
+    known = all(not word or word.replace("'", "").casefold() in _PLAIN or _is_number(word) for word in words)
     if not known or read_question(text).thin is None or (len(words) == 1 and words[0].casefold() in SUBJECTS):
         return None
     return Answer("SILENCE", "thin_question", 0.0, text, [], [], [], NOTHING_FOUND)
+
+
+def _is_number(word: str) -> bool:
+    """True for a number that cannot be the name of a commit, which may be written in digits alone."""
+    return word.isdigit() and len(word) < _SHORTEST_COMMIT

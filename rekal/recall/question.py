@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
 
 from rekal.index.text import document_terms, query_words
 from rekal.recall.dates import CALENDAR
-from rekal.recall.word_lists import CHATTER, DENSE, FRAMES, GRAMMAR, STOP, cut_dense_frames, find_language
+from rekal.recall.word_lists import (
+    ASKERS,
+    CHATTER,
+    DENSE,
+    FRAMES,
+    GRAMMAR,
+    KEYWORDS,
+    STOP,
+    SYNTAX,
+    cut_dense_frames,
+    find_language,
+)
 
 AnchorKind = Literal["person", "path", "symbol", "number", "acronym", "name"]
 Thin = Literal["no_topic", "chatter"]
@@ -25,7 +37,12 @@ FEWEST_DENSE = 4  # characters of a script without spaces: two words
 _QUOTES = "¿¡.,:;!?'\"()[]{}<>`*“”‘’…"
 _NUMBER = re.compile(r"v?\d+(?:[.,:]\d+)*%?\+?")
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.@~-]+)+|[\w-]+\.[a-z][a-z0-9]{0,4}")
+_CLAUSE = re.compile(r"(?<=[.!?;:,])\s+|\s+[-–—]\s+|\n")
 _SYMBOL = re.compile(r".*(?:[a-z][A-Z]|_\w|\w_|\w(?:\.|::|#)[a-zA-Z]|[a-zA-Z]\d|\d[a-zA-Z]).*")
+
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{5,}", re.I)
+_NUMBERED = frozenset({"line", "lines", "pid", "process", "thread", "tid", "job"})
 
 
 class Anchor(msgspec.Struct, frozen=True):
@@ -92,11 +109,22 @@ def anchor_kind(word: str, starts_sentence: bool) -> AnchorKind | None:
 def _shaped_anchors(text: str) -> Iterable[Anchor]:
     words = text.split()
     for at, word in enumerate(words):
+        if _is_passing(word, words[at - 1] if at else ""):
+            continue
         starts = at == 0 or words[at - 1][-1:] in (".", "!", "?", ":")
         kind = anchor_kind(word, starts)
         terms = tuple(dict.fromkeys(document_terms(bare_word(word)))) if kind else ()
         if kind and terms:
             yield Anchor(kind, bare_word(word), terms[0], terms)
+
+
+def _is_passing(word: str, before: str) -> bool:
+    """True for a number of one run alone, which no other talk has: a process, a line of a file, an address."""
+    bare = bare_word(word)
+    if _ADDRESS.fullmatch(bare):
+        return True
+    numbered = bare_word(before).casefold() in _NUMBERED or re.fullmatch(r"\W*\w*\[\d+\]\W*", word) is not None
+    return numbered and re.fullmatch(r"\W*\w*?\W*\d+\W*", word) is not None
 
 
 # Mailboxes that belong to a task; as words they mean that task.
@@ -192,8 +220,10 @@ def _read_words(text: str, plain: str, people: Sequence[str]) -> Question:
     words = query_words(cut_dense_frames(plain))
     language = find_language([bare_word(word).casefold() for word, _ in words])
     grammar = GRAMMAR.get(language, frozenset())
-    content = [(word, terms) for word, terms in words if is_content(word, grammar)]
-    topical = [(word, terms) for word, terms in content if _is_code(word) or bare_word(word).casefold() not in FRAMES]
+    keywords = _find_keywords(plain)
+    content = [(word, terms) for word, terms in words if word in keywords or is_content(word, grammar)]
+    framing = _find_frames(plain, grammar) - keywords
+    topical = [(word, terms) for word, terms in content if word not in framing]
     # A frame with nothing in it still has words; whoever asks only "what broke" gets no topic out of them.
     found = topical or content or words
     kept = [(word, terms) for word, terms in found if not taken.intersection(terms)] or found
@@ -211,6 +241,44 @@ def _read_words(text: str, plain: str, people: Sequence[str]) -> Question:
         topics=tuple(_topics(rest)),
         language=language,
     )
+
+
+def _find_keywords(text: str) -> set[str]:
+    """Return the stop words (as typed) that are words of code here: "the any type", "a where clause"."""
+    words = text.split()
+    return {
+        word
+        for word, after in pairwise(words)
+        if bare_word(word).casefold() in KEYWORDS and bare_word(after).casefold() in SYNTAX
+    }
+
+
+def _find_frames(text: str, grammar: frozenset[str]) -> set[str]:
+    """Return the words (as typed) of ``text`` that stand nowhere but in frames.
+
+    A frame is what a clause begins or ends with: grammar and words such as "remember" and "weird", with somebody who
+    asks among them. "What changed in the cache" has one; "Add a context tab" and "reference not found" have none.
+    """
+    framing: set[str] = set()
+    topical: set[str] = set()
+    for clause in _CLAUSE.split(text):
+        words = clause.split()
+        start = _count_framing(words, grammar)
+        # "Why is … so weird": who asks in front need not ask again.
+        stop = len(words) - _count_framing(words[start:][::-1], grammar, asked=start > 0)
+        framing.update(words[:start], words[stop:])
+        topical.update(words[start:stop])
+    return framing - topical
+
+
+def _count_framing(words: Sequence[str], grammar: frozenset[str], *, asked: bool = False) -> int:
+    """Number of words at the beginning of ``words`` that are a frame; 0 where nobody asks."""
+    for count, word in enumerate(words):
+        plain = bare_word(word).casefold()
+        if _is_code(word) or (is_content(word, grammar) and plain not in FRAMES):
+            return count if asked else 0
+        asked = asked or plain.replace("'", "") in ASKERS or plain in grammar
+    return len(words) if asked else 0
 
 
 def in_first_person(text: str, asked: str | None, others: Sequence[str] = ()) -> str:

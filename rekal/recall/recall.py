@@ -27,7 +27,7 @@ from rekal.recall.listing import Listing, WordUse, find_word_use, list_named, we
 from rekal.recall.mentions import NamedThing, Reach
 from rekal.recall.prompts import is_long, split_prompt
 from rekal.recall.question import Question
-from rekal.recall.search import Look
+from rekal.recall.search import Look, list_known_people
 
 # A tracked passage answers when it holds nearly all that the question weighs: prose about everything matches anything
 # a little, and nobody has labelled which passage answers what.
@@ -51,7 +51,7 @@ class Options(msgspec.Struct, frozen=True):
     ``now`` is the asker's clock, in their zone: dates of the question are read by it. Without it none are read.
     """
 
-    strictness: float = 0.25
+    strictness: float = 0.35
     budget: int = 600
     limit: int = 5
     explain: bool = False
@@ -72,7 +72,9 @@ def answer_question(
     shown = [reader.sessions.number(hit.session_id) for hit in answer.sessions]
     anchors = zip(reading.anchors, reading.reaches, strict=True)
     pins = [_pin(named, reach, shown) for named, reach in anchors]
-    return msgspec.structs.replace(answer, question=question, anchors=pins, notes=[*answer.notes, *_readings(reading)])
+    people = list_known_people(reader) if options.explain else msgspec.UNSET
+    notes = [*answer.notes, *_readings(reading)]
+    return msgspec.structs.replace(answer, question=question, anchors=pins, notes=notes, people=people)
 
 
 def _readings(reading: Reading) -> list[str]:
@@ -180,6 +182,7 @@ def _explained(judged: Judged) -> dict[str, float]:
         "gate.consistency": support.consistency,
         "gate.anchors": support.anchors,
         "gate.cut": judged.ruling.cut,
+        "gate.turns": float(judged.seen.allowed.sum()),
     }
     return {name: round(float(value), 4) for name, value in (gates | judged.ruling.features).items()}
 

@@ -1,7 +1,8 @@
 """Misspelled words of a question, corrected by the store's own vocabulary.
 
-A word is corrected only where nothing else can be meant: the store has never seen it, and one letter more, less, other
-or exchanged makes it a word that stands in two turns or more. The answer says what was read as what.
+A word is corrected only where nothing else can be meant: it is no English word and no word of programming, the store
+has never seen it, and one slip of the fingers (a letter more, less, exchanged with the next, or hit beside its key)
+makes it a word that stands in two turns or more. The answer says what was read as what.
 """
 
 from __future__ import annotations
@@ -9,25 +10,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from rekal.embed.english_words import read_english_words
 from rekal.index.reader import IndexReader
 from rekal.index.text import document_terms, stem_word
 from rekal.recall.question import bare_word
-from rekal.recall.word_lists import CHATTER, FRAMES, STOP
+from rekal.recall.word_lists import CHATTER, FRAMES, PROGRAMMING, STOP
 
-SHORTEST = 4  # letters: of shorter words too many are one letter apart
+SHORTEST = 5  # letters: of shorter words too many are one letter apart
 FEWEST_TURNS = 2
 _MOST_READ = 200  # words of a text that are looked at
 _MOST_WORDS = 4  # corrected in one question; more is another language, or no text
 _PLAIN_WORD = re.compile(r"[A-Za-z][a-z]+")
-_ENGLISH = STOP | CHATTER | FRAMES
+_LISTED = STOP | CHATTER | FRAMES
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the module `string` has them, too, and costs half a millisecond
+_ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ers", "or", "ors", "ly", "able", "ation", "ations", "ness", "ment")
+_SHORTEST_PART = 4  # letters of either half of a compound, and of a word without its ending
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def correct_spelling(reader: IndexReader, text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return ``text`` with corrected words, and the pairs of a word as typed and as read."""
     words = _candidates(text)
     known = _known_words(reader, words) if words else set()  # one question to the index for all of them
-    unknown = [word for word in words if word not in known]
+    unknown = [word for word in words if word not in known and not is_spelled_right(word.casefold())]
     pairs: list[tuple[str, str]] = []
     for word in unknown[:_MOST_WORDS]:
         found = _nearest(reader, word)
@@ -44,7 +49,7 @@ def _candidates(text: str) -> list[str]:
         word = bare_word(typed)
         if len(word) < SHORTEST or not _PLAIN_WORD.fullmatch(word) or (at and word[0].isupper()):
             continue
-        if word.casefold() not in _ENGLISH and typed.strip(".,;:!?()\"'") == word:
+        if word.casefold() not in _LISTED and typed.strip(".,;:!?()\"'") == word:
             found[word] = None
     return list(found)
 
@@ -55,23 +60,62 @@ def _known_words(reader: IndexReader, words: Sequence[str]) -> set[str]:
     return {word for word, term in terms.items() if term in known}
 
 
+def is_spelled_right(word: str) -> bool:
+    """True for a word spelled right: listed, an inflection of a listed one, or two of them written as one."""
+    listed = read_english_words()
+    if word in listed or word in PROGRAMMING:
+        return True
+    for ending in _ENDINGS:
+        root = word.removesuffix(ending)
+        if root == word or len(root) < _SHORTEST_PART:
+            continue
+        # "handlers", "caching" (cache), "dropped" (drop), "retries" is a form of "retry"
+        forms = (root, f"{root}e", root[:-1] if root[-1] == root[-2] else root, f"{root[:-1]}y")
+        if any(form in listed or form in PROGRAMMING for form in forms):
+            return True
+    cuts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
+    return any(word[:at] in listed and word[at:] in listed for at in cuts)
+
+
 def _nearest(reader: IndexReader, word: str) -> str | None:
-    """The word one edit away that most turns have; None without one in :data:`FEWEST_TURNS` of them."""
-    by_stem: dict[str, str] = {}
-    for edited in sorted(_one_edit(word.casefold())):
-        by_stem.setdefault(stem_word(edited), edited)
-    counts = reader.turn_counts([stem for stem, edited in by_stem.items() if edited not in _ENGLISH])
-    enough = [(-count, stem) for stem, count in counts.items() if count >= FEWEST_TURNS]
-    return by_stem[min(enough)[1]] if enough else None
+    """The word one slip away that most turns have; None without one in :data:`FEWEST_TURNS` of them."""
+    by_stem: dict[str, list[str]] = {}
+    for edited in _one_slip(word.casefold()):
+        if edited not in _LISTED:
+            by_stem.setdefault(stem_word(edited), []).append(edited)
+    found = []
+    for stem, count in reader.turn_counts(list(by_stem)).items():
+        right = sorted(filter(is_spelled_right, by_stem[stem]))
+        # What is no English word counts as one of the store's only as it stands there, not as the stem of another.
+        spelled = right or [edited for edited in by_stem[stem] if edited == stem]
+        if count >= FEWEST_TURNS and spelled:
+            found.append((not right, -count, spelled[0]))
+    return min(found)[2] if found else None
 
 
-def _one_edit(word: str) -> Iterator[str]:
-    """All that ``word`` becomes by one letter exchanged with the next, left out, put in, or replaced."""
+def _one_slip(word: str) -> Iterator[str]:
+    """All that ``word`` becomes by one letter exchanged with the next, left out, put in, or replaced by a near key."""
     for at in range(len(word) + 1):
         head, tail = word[:at], word[at:]
         if tail:
             yield head + tail[1:]
-            yield from (head + letter + tail[1:] for letter in _LETTERS)
+            yield from (head + letter + tail[1:] for letter in _NEAR[tail[0]])
         if len(tail) > 1:
             yield head + tail[1] + tail[0] + tail[2:]
         yield from (head + letter + tail for letter in _LETTERS)
+
+
+def _near_keys() -> dict[str, str]:
+    """Letters beside, above and below each one."""
+    place = {letter: (row, at) for row, keys in enumerate(_KEYS) for at, letter in enumerate(keys)}
+    near = {}
+    for letter, (row, at) in place.items():
+        # Each row stands half a key further right than the one above it.
+        beside = [
+            other for other, (r, a) in place.items() if abs(r - row) <= 1 and abs((a + r / 2) - (at + row / 2)) <= 1
+        ]
+        near[letter] = "".join(other for other in beside if other != letter)
+    return near
+
+
+_NEAR = _near_keys()

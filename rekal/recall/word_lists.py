@@ -26,6 +26,16 @@ yourselves
 """
 STOP = frozenset(_STOP.split())
 
+# Stop words that are code in front of one of SYNTAX.
+_KEYWORDS = """
+all and any as by do else each for from if in into is not on only or over some until where while with
+"""
+KEYWORDS = frozenset(_KEYWORDS.split())
+_SYNTAX = """
+clause clauses keyword keywords loop loops operator operators statement statements type types
+"""
+SYNTAX = frozenset(_SYNTAX.split())
+
 # Words that people steer an agent with. A text of nothing else asks nothing of a memory.
 _CHATTER = """
 again ahead all apply approve approved awesome both branch build cancel change changes check clean code
@@ -51,6 +61,14 @@ edited editing ago already background context history wonder wondering curious
 """
 FRAMES = frozenset(_FRAMES.split())
 
+# Words of somebody who asks. A frame has one; without one "context", "change" and "find" are what it is about.
+_ASKERS = """
+any anybody anyone anything are can could curious did do does ever had has have hello hey hi how i is me my odd our
+please remember somebody someone something strange us was we weird were what whats when where which who whom whose why
+wonder wondering you your
+"""
+ASKERS = frozenset(_ASKERS.split())
+
 # Verbs of an order. A question about a time, file or person does not begin with one.
 _ORDERS = """
 add apply approve build cancel check checkout clean clear close commit continue create debug delete deploy do execute
@@ -62,6 +80,28 @@ ORDERS = frozenset(_ORDERS.split())
 
 # Orders that are subjects, too, when nothing else is said.
 SUBJECTS = frozenset({"deploy", "lint", "merge", "rebase", "retry"})
+
+# Words of programming that a list of English words lacks. They are spelled right, whether a store has them or not.
+_PROGRAMMING = """
+adr adrs allocator allocs api async auth autocomplete autoload backend backends backfill backport backtick
+base64 bash benchmark biome bool boolean bundler changelog charset checkbox chore cli codec codegen config
+configs conftest coroutine cors cron crypto css csv daemon dataclass datetime debounce dedupe deduplicate
+denylist deprecate deserialize devops diff dirs docker dockerfile dotfile dropdown embed embedding endpoint
+enqueue enum env eslint eval evals faq fastapi favicon filesystem fixtures flake flatten frontend func github
+gitignore gitlab golang goroutine grep gzip hardcoded hashmap hover html http https inbox init inline invoke
+iterator javascript json jsonl jwt kubernetes lang lexer lifecycle linter linux localhost localstorage
+lockfile logfile macos malloc markdown matcher merge metadata middleware mise mkdir mock modal monorepo mutex
+namespace nginx nodejs npm nullable oauth onboarding online openapi parser payload pipeline plugin png pnpm
+polyfill popup postgres prefetch preload presets prettier prod prompts proto proxy pytest python qualifier
+readme readonly rebase redact redirect redis reducer refactor refetch regex repo repos rerun reset resolver
+reusable rewind rollback rollout rollup runtime sandbox sanitize scaffold schema scrollbar sdk semver
+serialize serializer serverless sidebar skeleton sqlite src stderr stdin stdout struct stub subcommand
+submodule subprocess substring svg symlink sync syntax tarball teardown templating terraform toggle tokenizer
+toml tooltip traceback tsconfig tuple typedef typescript unicode unlink unset untracked upsert uri url urls
+usernames utf utils uuid validator varchar viewport vim virtualenv vite webhook webpack websocket whitespace
+wildcard worktree wrapper xml yaml yarn yml zsh
+"""
+PROGRAMMING = frozenset(_PROGRAMMING.split())
 
 _LANGUAGES = {
     "German": """

@@ -29,6 +29,9 @@ A second name of data.db is there too: `git clean -fdx` does not take the only c
 CHECKED_INDEX = "index-checked"
 """The state of git's index in which nothing of the store was tracked."""
 
+CHECKED_LEDGER = "ledger-checked"
+"""Position of a ledger without memories, and the state of its file in which it was read."""
+
 CHECKED_REFLEXES = "reflexes-checked"
 """The state of the ledger and of the branches' names in which the reflexes had nothing left to propose."""
 

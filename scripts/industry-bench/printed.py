@@ -40,7 +40,7 @@ from rekal.store.database import insert_rows
 from rekal.store.layout import Layout
 from rekal.store.ledger import open_ledger
 
-STRICTNESS = 0.25  # one in twenty answerable questions silenced
+STRICTNESS = Options().strictness
 TOKENS_A_WORD = 1.35
 
 

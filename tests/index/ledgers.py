@@ -126,17 +126,12 @@ def named_turns(store: Store, reader: IndexReader, places: list[int]) -> list[tu
 
 
 def answer(reader: IndexReader, question: str, filters: Filters = NO_FILTERS) -> dict[str, object]:
-    """Turns, windows, sessions and facets of one question with their scores, and the texts of the first turns."""
+    """Turns, sessions and facets of one question with their scores, and the texts of the first turns."""
     found = score_lexical(reader, query_terms(question), filters)
     turns, ids_ = reader.units("turn"), reader.sessions.ids
     best = best_turns(reader, found.turns, 50).tolist()
-    windows = sorted(
-        (ids_[turns.session[place]], int(turns.seq[place]), score)
-        for place, score in zip(found.windows.centre.tolist(), found.windows.score.tolist(), strict=True)
-    )
     return {
         "turns": [(ids_[turns.session[at]], int(turns.seq[at]), float(found.turns[at])) for at in best],
-        "windows": windows,
         "sessions": [
             (ids_[at], float(found.sessions[at])) for at in best_sessions(reader, found.sessions, 50).tolist()
         ],

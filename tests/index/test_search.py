@@ -119,10 +119,6 @@ def test_filters_apply_before_anything_is_cut(filtered: Store, filters: Filters,
     turns = filtered.find("deploy", filters, limit=2)
     assert sorted({name for name, _ in turns}) == expected
     assert sorted(filtered.find_sessions("deploy", filters)) == expected
-    with open_index(filtered.index) as reader:
-        found = score_lexical(reader, ["deploy"], filters)
-        centres = reader.units("turn").session[found.windows.centre]
-        assert sorted({filtered.names()[reader.sessions.ids[n]] for n in centres}) == expected
 
 
 def test_an_excluded_session_takes_its_sub_agents_along(filtered: Store) -> None:
@@ -151,20 +147,6 @@ def test_equal_scores_are_ordered_by_session_id_then_turn(tmp_path: Path) -> Non
     names = [store.names()[i] for i in ids]
     assert store.find("same", limit=5) == [(name, seq) for name in names for seq in (0, 1)][:5]
     assert store.find_sessions("same") == names
-
-
-def test_a_window_joins_what_neighbours_say(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.append(
-        session("apart", "redis", "filler words here", "more filler", "and more", "queue"),
-        session("close", "redis", "and", "queue"),
-    )
-    store.update()
-    with open_index(store.index) as reader:
-        found = score_lexical(reader, query_terms("redis queue"))
-        best = found.windows.centre[found.windows.score.argmax()]
-        turns = reader.units("turn")
-        assert (reader.sessions.ids[turns.session[best]], turns.seq[best]) == (_id(store, "close"), 1)
 
 
 def _id(store: Store, name: str) -> str:

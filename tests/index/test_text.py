@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rekal.embed.english_words import read_english_words
 from rekal.index import text as text_module
 from rekal.index.freshness import analysis_id
-from rekal.index.text import document_terms, query_terms, query_words, stem_word
+from rekal.index.text import TermFinder, document_terms, query_terms, query_words, stem_word
 
 
 @pytest.mark.parametrize(
@@ -111,3 +113,22 @@ def test_no_word_of_letters_or_digits_is_ever_lost(word: str) -> None:
 def test_punctuation_around_a_word_changes_nothing(word: str) -> None:
     for dressed in (f"({word}),", f'"{word}"', f"`{word}`.", f"/{word}/", f"={word}=", f"**{word}**:"):
         assert document_terms(dressed) == document_terms(word), dressed
+
+
+_ODD_WORDS = r"""getUserName a/./b src\io.py don't --dry-run v1.20 utf8 été naïve 队列服务 foo_bar.baz a_bc C++ x-y
+    l'été sky skies dying tied lying cry cries 0xFFee node's .gitignore a::b E0432 gently ugly early only news innings
+    by 12.5% HTTPServer""".split()  # noqa: SIM905 - a list of words reads as one
+
+
+def test_a_finder_finds_every_wanted_term_of_a_word() -> None:
+    words = random.Random(5).sample(sorted(read_english_words()), 2500)
+    for word in [*words, *_ODD_WORDS]:
+        terms = document_terms(word)
+        for term in terms:
+            assert set(TermFinder([term]).find_terms(f"so {word}, no")) == {term}, (word, term)
+
+
+@given(st.lists(st.sampled_from([*_ODD_WORDS, "retry", "the", "worker"]), max_size=12).map(" ".join))
+def test_a_finder_finds_nothing_else(text: str) -> None:
+    wanted = ["retri", "die", "été", "user", "--dry-run", "foo_bar", "1.20", "队列"]
+    assert list(TermFinder(wanted).find_terms(text)) == [term for term in document_terms(text) if term in wanted]

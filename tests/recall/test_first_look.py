@@ -35,6 +35,7 @@ def test_talk_asks_for_nothing(text: str) -> None:
         "commit bbb2222",
         "src/cache.py",
         "dev",
+        "why 928257331",
         "为什么",
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
+from rekal.recall import spelling
 from rekal.recall.prompts import split_prompt
 from rekal.recall.question import read_question
 from rekal.recall.recall import Options, answer_question
@@ -104,6 +105,43 @@ def test_one_wrong_letter_is_corrected_and_said(reader: IndexReader, typed: str)
 )
 def test_names_and_known_words_stay_as_typed(reader: IndexReader, question: str) -> None:
     assert correct_spelling(reader, question)[0] == question.replace("wrker", "worker")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "chinks",
+        "porker",
+        "workers",
+        "offload",
+        "backend",
+        "deserialize",
+        "handlers",
+        "caching",
+        "timeouts",
+        "tokenized",
+    ],
+)
+def test_a_word_that_is_spelled_right_stays_whatever_the_store_has(word: str) -> None:
+    assert spelling.is_spelled_right(word)
+
+
+@pytest.mark.parametrize("typed", ["chunsk", "regeister", "retyr", "wrker", "temporaly", "addventure", "prompte"])
+def test_a_slip_is_no_word(typed: str) -> None:
+    assert not spelling.is_spelled_right(typed)
+
+
+def test_a_word_of_the_language_is_not_read_as_a_similar_one_of_the_store(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    said = "the scope of the core config gates every cell"
+    store.append(session("one", said, said), session("two", said, said))
+    store.update()
+    with open_index(store.index) as reader:
+        for question in ("score the chore of the gales in each cello", "does the scorn of a shell matter"):
+            assert correct_spelling(reader, question) == (question, [])
+        assert correct_spelling(reader, "the cpnfig of the gaets")[1] == [("cpnfig", "config"), ("gaets", "gates")]
+        # Keys that lie far apart are not hit for each other, and the stem of a word is no word.
+        assert correct_spelling(reader, "the cxnfig of gatee")[1] == []
 
 
 def test_a_question_without_spaces_is_never_thin_for_its_script(reader: IndexReader) -> None:

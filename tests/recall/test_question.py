@@ -90,6 +90,30 @@ def test_a_name_inside_a_word_or_address_is_not_that_person() -> None:
     assert read_question("adapt the Adapter for bob@example.com", ["Ada", "bob"]).of_kind("person") == ()
 
 
+def test_numbers_of_one_run_are_no_anchors() -> None:
+    said = (
+        "worker[991] crashed, pid 4231 at line 88, 0x7ffde3a1b2 in parse_header, [17] after 30 tries on port 8080"
+    )
+    anchors = [anchor.text for anchor in read_question(said).anchors]
+    assert anchors == ["parse_header", "30", "8080"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("why is the any type refused by the linter", "any"),
+        ("what does the where clause of the query do", "where"),
+        ("is the `with` slow in the loader", "with"),
+    ],
+)
+def test_a_stop_word_that_is_code_stays(text: str, kept: str) -> None:
+    assert kept in read_question(text).words
+
+
+def test_a_stop_word_is_grammar_elsewhere() -> None:
+    assert not {"any", "where", "with"} & set(read_question("where is any loader with a cache of types").words)
+
+
 def test_first_person() -> None:
     text = "What did Ada say about Grace's parser after Ada's review?"
     assert in_first_person(text, "Ada", ["Grace"]) == "What did I say about your parser after my review?"

@@ -51,6 +51,25 @@ def test_speakers_are_people_after_the_authors(reader: IndexReader) -> None:
     assert [anchor.text for anchor in reading.question.of_kind("person")] == ["Yusuf"]
 
 
+def test_it_is_said_who_is_an_author_and_who_speaks(reader: IndexReader) -> None:
+    people = answer_question(reader, "parrot", NO_FILTERS, Options(explain=True)).people
+    assert people
+    assert [(one.name, one.known_as) for one in people][:2] == [("Ada", "author"), ("Ines", "speaker")]
+
+
+def test_an_author_called_like_a_word_of_the_store_is_no_person(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    said = ("the dev server restarts in dev mode", "dev mode reloads the worker now")
+    store.append(session("one", *said, author="dev"), session("two", *said, author="dev"), session("ada", "the cache"))
+    store.update()
+    with open_index(store.index) as opened:
+        assert "dev" not in list_people(opened)
+        assert "Ada" in list_people(opened)
+        question = "why does the dev server restart the worker"
+        assert read_in_store(opened, question, None).question.of_kind("person") == ()
+        assert answer_question(opened, question, NO_FILTERS, Options()).verdict == "INJECT"
+
+
 def test_evidence_about_a_speaker_comes_from_their_sessions(reader: IndexReader) -> None:
     answer = answer_question(reader, "what animal does Yusuf have, a parrot?", NO_FILTERS, Options())
     assert [hit.session_id for hit in answer.sessions] == [PETS.id]

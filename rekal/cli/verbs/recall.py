@@ -24,7 +24,7 @@ from rekal.cli.output import (
 from rekal.daemon.spawn import wake_daemon, wake_worker
 from rekal.errors import FOUND, NoRepository, NotInitialised, StoreError, UsageError
 from rekal.plain_text import clean_text
-from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin
+from rekal.recall.answer import Answer, DocumentRow, Hit, KnownPerson, MemoryRow, Pin
 from rekal.recall.first_look import refuse_thin
 from rekal.store.usage_log import CHARACTERS_OF_A_TOKEN, add_use
 
@@ -58,6 +58,7 @@ def describe_silence(answer: Answer, filters: Mapping[str, object]) -> str:
 
 _FILTERS = ("file", "commit", "author", "agent", "actor", "branch", "since", "until")
 _SHAPE = ("limit", "budget", "explain")  # options that change how an answer looks, not where it is looked for
+_MOST_PEOPLE = 20  # named with --explain; --json has all
 _NAMED = ("date", "commit", "branch", "agent")
 
 
@@ -175,6 +176,16 @@ def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | 
             yield f'  "{one_line(known.text, 400)}"'
     for name, value in answer.features.items():
         yield f"  {name} = {value:g}"
+    if answer.people:
+        yield f"  people: {', '.join(_person(one) for one in answer.people[:_MOST_PEOPLE])}{_more(len(answer.people))}"
+
+
+def _person(one: KnownPerson) -> str:
+    return f"{format_name(one.name)} ({one.known_as})"
+
+
+def _more(people: int) -> str:
+    return f", and {people - _MOST_PEOPLE} more" if people > _MOST_PEOPLE else ""
 
 
 def _anchor_lines(answer: Answer, explain: bool) -> Iterator[str]:
