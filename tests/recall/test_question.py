@@ -91,9 +91,7 @@ def test_a_name_inside_a_word_or_address_is_not_that_person() -> None:
 
 
 def test_numbers_of_one_run_are_no_anchors() -> None:
-    said = (
-        "worker[991] crashed, pid 4231 at line 88, 0x7ffde3a1b2 in parse_header, [17] after 30 tries on port 8080"
-    )
+    said = "worker[991] crashed, pid 4231 at line 88, 0x7ffde3a1b2 in parse_header, [17] after 30 tries on port 8080"
     anchors = [anchor.text for anchor in read_question(said).anchors]
     assert anchors == ["parse_header", "30", "8080"]
 
