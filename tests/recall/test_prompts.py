@@ -109,18 +109,7 @@ def test_names_and_known_words_stay_as_typed(reader: IndexReader, question: str)
 
 @pytest.mark.parametrize(
     "word",
-    [
-        "chinks",
-        "porker",
-        "workers",
-        "offload",
-        "backend",
-        "deserialize",
-        "handlers",
-        "caching",
-        "timeouts",
-        "tokenized",
-    ],
+    ["porker", "workers", "backend", "deserialize", "handlers", "caching", "timeouts", "worktrees", "dropped"],
 )
 def test_a_word_that_is_spelled_right_stays_whatever_the_store_has(word: str) -> None:
     assert spelling.is_spelled_right(word)
