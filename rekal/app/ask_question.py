@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from rekal.app.context import App, local_now, personal_directory, read_moment
-from rekal.app.ledger_mark import mark_position, read_ledger_files, read_marked_position
+from rekal.app.ledger_mark import LedgerMark
 from rekal.app.resources import Kept, LedgerState, find_semantic, keywords_only, open_resources
 from rekal.config import Recall
 from rekal.errors import NOTHING_FOUND, EngineError, GitError, NotInitialised, StoreBusy, StoreDamaged, StoreError
@@ -220,17 +220,18 @@ def _read_ledger_state(app: App, kept: Kept) -> LedgerState | None:
     """Read position and memories of the ledger; None while it is being written: the writer indexes the rest."""
 
     def read() -> LedgerState:
-        marked = read_marked_position(app.layout)
+        mark = LedgerMark(app.layout)
+        marked = mark.read()
         if marked is not None:
             return LedgerState(marked)
         from rekal.store.ledger import open_ledger  # 10 ms that most recalls do without
         from rekal.store.memory_log import read_events
 
-        before = read_ledger_files(app.layout)
+        before = mark.list_files()
         with open_ledger(app.layout.data, read_only=True, wait=_PATIENCE) as ledger:
             state = LedgerState(ledger.position(), tuple(read_events(ledger.con)))
         if not state.events:
-            mark_position(app.layout, state.position, before)
+            mark.write(state.position, before)
         return state
 
     try:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+PersonKind = Literal["author", "speaker"]
 Verdict = Literal["INJECT", "KNOWLEDGE", "SILENCE"]
 Reason = Literal[
     "", "empty_store", "thin_question", "common_word", "below_gate", "anchor_mismatch", "filtered_out", "nothing_named"
@@ -74,11 +75,11 @@ class Pin(msgspec.Struct, frozen=True):
     shown: int | None = None
 
 
-class KnownPerson(msgspec.Struct, frozen=True):
+class StorePerson(msgspec.Struct, frozen=True):
     """Somebody whom a question can name: an author of the store, or one who speaks in turns that begin with names."""
 
     name: str
-    known_as: Literal["author", "speaker"]
+    kind: PersonKind
 
 
 class MemoryRow(msgspec.Struct, frozen=True):
@@ -155,4 +156,4 @@ class Answer(msgspec.Struct, frozen=True):
     listed: int = 0
     perhaps: Hit | msgspec.UnsetType = msgspec.UNSET
     documents: list[DocumentRow] | msgspec.UnsetType = msgspec.UNSET
-    people: list[KnownPerson] | msgspec.UnsetType = msgspec.UNSET
+    people: list[StorePerson] | msgspec.UnsetType = msgspec.UNSET

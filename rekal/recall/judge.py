@@ -46,7 +46,7 @@ def read_in_store(reader: IndexReader, typed: str, now: datetime | None) -> Read
     """Understand ``typed``: its spelling, what it names here, and what remains as its topic."""
     text, corrected = correct_spelling(reader, typed)
     named = find_mentions(reader, text, now)
-    people = list_people(reader)
+    people = list(list_people(reader))
     asked = read_question(text, people, [(one.start, one.stop) for one in named if one.aside])
     rest = read_question(cut_spans(text, [(one.start, one.stop) for one in named]), people) if named else asked
     anchors = list_anchors(asked, named)

@@ -19,7 +19,7 @@ from rekal.index.dense import Meaning
 from rekal.index.filters import Filters, filtered_turns
 from rekal.index.knowledge import FoundPassage, search_knowledge
 from rekal.index.reader import IndexReader
-from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason
+from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason, StorePerson
 from rekal.recall.boosts import boost_named
 from rekal.recall.excerpts import excerpt_sessions, list_sessions
 from rekal.recall.judge import Judged, Reading, Ruling, judge_reading, read_in_store
@@ -27,7 +27,7 @@ from rekal.recall.listing import Listing, WordUse, find_word_use, list_named, we
 from rekal.recall.mentions import NamedThing, Reach
 from rekal.recall.prompts import is_long, split_prompt
 from rekal.recall.question import Question
-from rekal.recall.search import Look, list_known_people
+from rekal.recall.search import Look, list_people
 
 # A tracked passage answers when it holds nearly all that the question weighs: prose about everything matches anything
 # a little, and nobody has labelled which passage answers what.
@@ -72,9 +72,14 @@ def answer_question(
     shown = [reader.sessions.number(hit.session_id) for hit in answer.sessions]
     anchors = zip(reading.anchors, reading.reaches, strict=True)
     pins = [_pin(named, reach, shown) for named, reach in anchors]
-    people = list_known_people(reader) if options.explain else msgspec.UNSET
+    people = _name_people(reader) if options.explain else msgspec.UNSET
     notes = [*answer.notes, *_readings(reading)]
     return msgspec.structs.replace(answer, question=question, anchors=pins, notes=notes, people=people)
+
+
+def _name_people(reader: IndexReader) -> list[StorePerson]:
+    """People whom a question can name; an address stands for nobody beside the name."""
+    return [StorePerson(name, kind) for name, kind in list_people(reader).items() if "@" not in name]
 
 
 def _readings(reading: Reading) -> list[str]:

@@ -18,7 +18,7 @@ from rekal.index.filters import Filters
 from rekal.index.reader import Bools, IndexReader
 from rekal.index.text import document_terms
 from rekal.recall import scores
-from rekal.recall.answer import KnownPerson
+from rekal.recall.answer import PersonKind
 from rekal.recall.question import Question, in_first_person
 from rekal.recall.scores import Floats, Found, TermCoverage
 
@@ -65,21 +65,12 @@ class Look(msgspec.Struct, frozen=True):
         return any(not known.intersection(anchor.terms) for anchor in question.of_kind("name"))
 
 
-def list_people(reader: IndexReader) -> list[str]:
+def list_people(reader: IndexReader) -> dict[str, PersonKind]:
     """Names and addresses of the store's authors, then names of those who speak in its turns, each in order."""
-    authors = dict.fromkeys(name for name in list_authors(reader) if not _is_common(reader, name))
-    return list(authors | dict.fromkeys(reader.speakers.names))
-
-
-def list_known_people(reader: IndexReader) -> list[KnownPerson]:
-    """The people of :func:`list_people`, each with what makes them one; an address stands for no second person."""
-    authors = set(list_authors(reader))
-    found = ((name, name in authors) for name in list_people(reader))
-    return [
-        KnownPerson(name, "author" if is_author else "speaker")
-        for name, is_author in found
-        if not (is_author and "@" in name)
-    ]
+    people: dict[str, PersonKind] = {name: "author" for name in list_authors(reader) if not _is_common(reader, name)}
+    for name in reader.speakers.names:
+        people.setdefault(name, "speaker")
+    return people
 
 
 def list_authors(reader: IndexReader) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rekal.app import ledger_mark
-from rekal.app.ledger_mark import mark_position, read_ledger_files, read_marked_position
+from rekal.app.ledger_mark import LedgerMark
 from rekal.store.layout import CHECKED_LEDGER, Layout
 
 
@@ -27,14 +27,14 @@ def _age(path: Path) -> None:
 
 
 def test_a_position_holds_while_the_files_stay(layout: Layout) -> None:
-    assert read_marked_position(layout) is None
-    mark_position(layout, 7, read_ledger_files(layout))
-    assert read_marked_position(layout) == 7
+    assert LedgerMark(layout).read() is None
+    LedgerMark(layout).write(7, LedgerMark(layout).list_files())
+    assert LedgerMark(layout).read() == 7
 
 
 @pytest.mark.parametrize("change", ["ledger", "log", "replaced", "gone"])
 def test_whatever_is_written_makes_it_void(layout: Layout, change: str) -> None:
-    mark_position(layout, 7, read_ledger_files(layout))
+    LedgerMark(layout).write(7, LedgerMark(layout).list_files())
     if change == "ledger":
         layout.data.write_bytes(b"another")
     elif change == "log":
@@ -46,27 +46,27 @@ def test_whatever_is_written_makes_it_void(layout: Layout, change: str) -> None:
         other.replace(layout.data)
     else:
         layout.data.unlink()
-    assert read_marked_position(layout) is None
+    assert LedgerMark(layout).read() is None
 
 
 def test_a_file_that_was_just_written_is_not_noted(layout: Layout) -> None:
     layout.data.write_bytes(b"ledge2")
-    mark_position(layout, 7, read_ledger_files(layout))
-    assert read_marked_position(layout) is None
+    LedgerMark(layout).write(7, LedgerMark(layout).list_files())
+    assert LedgerMark(layout).read() is None
 
 
 def test_a_file_that_changed_while_it_was_read_is_not_noted(layout: Layout) -> None:
-    before = read_ledger_files(layout)
+    before = LedgerMark(layout).list_files()
     layout.data.write_bytes(b"more than before")
     _age(layout.data)
-    mark_position(layout, 7, before)
-    assert read_marked_position(layout) is None
+    LedgerMark(layout).write(7, before)
+    assert LedgerMark(layout).read() is None
 
 
 @pytest.mark.parametrize("text", ["", "x", "7", "x 1 2 3", "é", "-1 1 2 3"])
 def test_a_damaged_note_counts_as_none(layout: Layout, text: str) -> None:
     (layout.run / CHECKED_LEDGER).write_text(text, "utf-8")
-    assert read_marked_position(layout) is None
+    assert LedgerMark(layout).read() is None
 
 
 def test_a_store_that_cannot_be_written_is_read(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,5 +74,5 @@ def test_a_store_that_cannot_be_written_is_read(layout: Layout, monkeypatch: pyt
         raise PermissionError(path)
 
     monkeypatch.setattr(ledger_mark, "write_atomically", refuse)
-    mark_position(layout, 7, read_ledger_files(layout))
-    assert read_marked_position(layout) is None
+    LedgerMark(layout).write(7, LedgerMark(layout).list_files())
+    assert LedgerMark(layout).read() is None

@@ -109,7 +109,7 @@ def test_explain_shows_what_the_gates_said(team: Rekal) -> None:
 def test_explain_shows_the_size_and_who_counts_as_a_person(team: Rekal) -> None:
     done = team("recall", "--json", "--explain", "why is the job queue in Postgres").json
     assert done["features"]["gate.turns"] == 6  # as many as the three sessions have
-    assert {one["known_as"] for one in done["people"]} == {"author"}
+    assert {one["kind"] for one in done["people"]} == {"author"}
     assert "people" not in team("recall", "--json", "why is the job queue in Postgres").json
     assert f"people: {done['people'][0]['name']} (author)" in team("recall", "--explain", "why is the job queue").out
 

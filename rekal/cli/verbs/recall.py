@@ -24,7 +24,7 @@ from rekal.cli.output import (
 from rekal.daemon.spawn import wake_daemon, wake_worker
 from rekal.errors import FOUND, NoRepository, NotInitialised, StoreError, UsageError
 from rekal.plain_text import clean_text
-from rekal.recall.answer import Answer, DocumentRow, Hit, KnownPerson, MemoryRow, Pin
+from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin, StorePerson
 from rekal.recall.first_look import refuse_thin
 from rekal.store.usage_log import CHARACTERS_OF_A_TOKEN, add_use
 
@@ -180,8 +180,8 @@ def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | 
         yield f"  people: {', '.join(_person(one) for one in answer.people[:_MOST_PEOPLE])}{_more(len(answer.people))}"
 
 
-def _person(one: KnownPerson) -> str:
-    return f"{format_name(one.name)} ({one.known_as})"
+def _person(one: StorePerson) -> str:
+    return f"{format_name(one.name)} ({one.kind})"
 
 
 def _more(people: int) -> str:
