@@ -32,8 +32,8 @@ Arm = Literal["keyword", "meaning"]
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question as a face hands it over: times as people write them, None where nothing was chosen.
 
-    ``limit`` counts sessions, ``budget`` tokens of evidence. ``type`` asks documents of one format only, ``only`` one
-    arm of the search.
+    ``limit`` counts sessions, ``budget`` tokens of evidence; ``strictness`` 0 to 1 is the gate's, None: the settings'.
+    ``type`` asks documents of one format only, ``only`` one arm of the search.
     """
 
     text: str
@@ -52,6 +52,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     explain: bool = False
     type: str | None = None
     only: Arm | None = None
+    strictness: float | None = None
 
 
 def ask_question(app: App, question: Question) -> Answer:
@@ -136,7 +137,8 @@ def ask_personal_documents(desk: Desk, question: Question) -> Answer:
 
 def _options(chosen: Recall, question: Question) -> Options:
     shown = chosen.limit if question.limit is None else question.limit
-    return Options(chosen.strictness, question.budget or chosen.budget, shown, question.explain, local_now())
+    strictness = chosen.strictness if question.strictness is None else question.strictness
+    return Options(strictness, question.budget or chosen.budget, shown, question.explain, local_now())
 
 
 def _nothing_asked(question: Question) -> Answer:

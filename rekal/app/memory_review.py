@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from rekal.app.desk import Desk
@@ -43,15 +45,25 @@ def try_patterns(desk: Desk, memory: Memory) -> Trial:
 def review_queue(desk: Desk) -> list[ReviewItem]:
     """Proposed memories that nobody ruled on, oldest first, teammates' left out: theirs is theirs to rule on."""
     held = desk.memories().all
-    waiting = [one for one in held if one.state == "proposed" and one.origin == "local"]
-    repo = desk.app.repo if desk.app is not None else None
-    reader = GroundReader(repo) if repo is not None else None
-    return [
-        ReviewItem(
-            one,
-            try_history(repo, one) if repo is not None and not one.personal else Trial(),
-            reader.look(one) if reader is not None else Grounds(),
-            conflicts_of(one, held),
-        )
-        for one in waiting
-    ]
+    reader = GroundReader(desk.app.repo) if desk.app is not None else None
+    return [_make_item(desk, one, held, reader) for one in _waiting_among(held)]
+
+
+def list_waiting(desk: Desk) -> list[Memory]:
+    """List the memories of :func:`review_queue`, without what takes git to find out."""
+    return _waiting_among(desk.memories().all)
+
+
+def prepare_item(desk: Desk, memory: Memory) -> ReviewItem:
+    """Return one memory as :func:`review_queue` does."""
+    reader = GroundReader(desk.app.repo) if desk.app is not None else None
+    return _make_item(desk, memory, desk.memories().all, reader)
+
+
+def _waiting_among(held: Sequence[Memory]) -> list[Memory]:
+    return [one for one in held if one.state == "proposed" and one.origin == "local"]
+
+
+def _make_item(desk: Desk, one: Memory, held: Sequence[Memory], reader: GroundReader | None) -> ReviewItem:
+    trial = try_history(desk.app.repo, one) if desk.app is not None and not one.personal else Trial()
+    return ReviewItem(one, trial, reader.look(one) if reader is not None else Grounds(), conflicts_of(one, held))

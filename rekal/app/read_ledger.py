@@ -124,10 +124,10 @@ class SessionList(msgspec.Struct, frozen=True):
     truncated: bool
 
 
-def list_sessions(app: App, wanted: SessionFilter, limit: int) -> SessionList:
-    """List at most ``limit`` sessions that ``wanted`` describes; -1: all."""
+def list_sessions(app: App, wanted: SessionFilter, limit: int, offset: int = 0) -> SessionList:
+    """List at most ``limit`` sessions that ``wanted`` describes, after the first ``offset``; -1: all."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        found = session_list.list_sessions(ledger.con, wanted, limit + 1 if limit >= 0 else -1)
+        found = session_list.list_sessions(ledger.con, wanted, limit + 1 if limit >= 0 else -1, offset)
     shown = found[:limit] if limit >= 0 else found
     return SessionList(shown, len(found) > len(shown))
 

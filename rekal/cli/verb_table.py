@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "hook": ("hosts.hook", "Answer a hook of an agent's host: start, prompt, tool, compact or end."),
     "mcp": ("hosts.mcp", "Serve memory to agents over MCP, on standard input and output."),
+    "web": ("hosts.web", "Show the store in a browser: search, sessions, files, review, memories, sharing."),
     "import": ("hosts.import_", "Import the store of another memory program; what it is shows in its content."),
     "export": ("hosts.export", "Print memories for others to read."),
     "completion": (
@@ -103,6 +104,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "inject",
         "hook",
         "mcp",
+        "web",
         "completion",
         "help",
         "version",

@@ -156,6 +156,21 @@ class Layout(msgspec.Struct, frozen=True):
         return self.run / "transport.lock"
 
     @property
+    def web_access(self) -> Path:
+        """Address and secret of the web page while it is served, for its owner's eyes alone."""
+        return self.run / "web-access.json"
+
+    @property
+    def web_opener(self) -> Path:
+        """File that leads a browser to the web page, so that no command line shows the secret."""
+        return self.run / "web-open.html"
+
+    @property
+    def web_visit(self) -> Path:
+        """When somebody last said on the web page that they had seen everything new."""
+        return self.run / "web-visit"
+
+    @property
     def log(self) -> Path:
         """What the background worker had to say."""
         return self.run / "worker.log"

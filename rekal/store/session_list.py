@@ -53,8 +53,11 @@ _CONDITIONS = {
 }
 
 
-def list_sessions(con: Connection, wanted: SessionFilter, limit: int) -> list[SessionRow]:
-    """List at most ``limit`` sessions, newest first; -1: all. Sub-agents' sessions belong to their parents."""
+def list_sessions(con: Connection, wanted: SessionFilter, limit: int, offset: int = 0) -> list[SessionRow]:
+    """List at most ``limit`` sessions, newest first, after the first ``offset``; -1: all.
+
+    Sub-agents' sessions belong to their parents.
+    """
     values: dict[str, object] = {}
     conditions = ["parent_id IS NULL"]
     for name, condition in _CONDITIONS.items():
@@ -74,7 +77,7 @@ def list_sessions(con: Connection, wanted: SessionFilter, limit: int) -> list[Se
                          (SELECT count(*) FROM turns t WHERE t.session_id = sessions.id) AS turns
                   FROM sessions) s
             WHERE {" AND ".join(conditions)}
-            ORDER BY last_at DESC NULLS LAST, id {f"LIMIT {limit}" if limit >= 0 else ""}""",
+            ORDER BY last_at DESC NULLS LAST, id {f"LIMIT {limit}" if limit >= 0 else ""} OFFSET {int(offset)}""",
         values,
     ).fetchall()
     return [

@@ -17,6 +17,7 @@ ROOMS = (
     "memory_client",
     "cli",
     "mcp",
+    "web",
     "daemon",
     "app",
     "forget",

@@ -1,0 +1,1 @@
+"""Reading the whole ledger at a glance."""
