@@ -24,7 +24,7 @@ from rekal.shared_settings import SharedSettings, tighten_settings
 
 
 class Exclude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is never captured. Patterns are shell globs."""
+    """Settings of what is never captured. Patterns are shell globs."""
 
     paths: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Exclude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is captured."""
+    """Settings of what is captured."""
 
     agents: tuple[str, ...] = ()
     exclude: Exclude = msgspec.field(default_factory=Exclude)
@@ -40,7 +40,7 @@ class Capture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scrub(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How text is scrubbed."""
+    """Settings of scrubbing."""
 
     email: Literal["keep", "redact", "pseudonym"] = "redact"
     ip: Literal["keep", "redact"] = "keep"
@@ -49,7 +49,7 @@ class Scrub(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How recall answers."""
+    """Settings of recall."""
 
     strictness: float = 0.35
     budget: int = 600
@@ -58,7 +58,7 @@ class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Embed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which model makes vectors, and with what."""
+    """The model that makes vectors, and the engine that runs it."""
 
     model: str = "all-MiniLM-L6-v2"
     file: str | None = None
@@ -68,7 +68,7 @@ class Embed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How memories are checked, proposed and shared."""
+    """Settings of checking, proposing and sharing memories."""
 
     ruled_out_from: float = 0.25
     reflexes: bool | tuple[Literal["trailers", "reverts", "branches", "statements"], ...] = True
@@ -76,7 +76,7 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What leaves this clone, and to where."""
+    """Settings of what leaves this clone, and to where."""
 
     share: Literal["full", "distilled", "none"] = "none"
     remotes: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -147,7 +147,9 @@ OTHER_VARIABLES: Mapping[str, str] = {
 
 
 _SHARED_NAME = ".rekal/config.yml"
+# Anybody who may push writes the shared file: without a bound it would cost each command its length.
 _LARGEST_SHARED = 65_536  # bytes; a settings file of a page has two thousand
+# YAML 1.1 reads off, no and false as the same value.
 _MAY_BE_OFF = (("recall", "daemon"), ("embed", "engine"))
 
 
@@ -194,20 +196,23 @@ def read_settings(
 
     Raises :class:`ConfigError` for a mistake in the user's own files; one in the shared file is a warning.
     """
+    # Merged as plain values and converted once: a default of the record would hide that a file is silent on a key.
     merged: dict[str, Any] = {}
     local: dict[str, Any] = {}
     files: list[Path] = []
     warnings: list[str] = []
     for path in (user_file(env, home), local_file):
+        # A dangling link or a directory is no settings file; the defaults hold.
         if path is None or not path.is_file():
             continue
-        values = _read(path)
+        values = _read_settings_file(path)
         warnings.extend(_drop_unknown(values, path))
         _merge(merged, values)
         local = values if path == local_file else local
         files.append(path)
     for name, (section, key) in ENVIRONMENT.items():
         if value := read_variable(env, name):
+            # The environment last: it belongs to this one process.
             _merge(merged, {section: {key: value}})
     own = _convert(merged, files)
     if shared_file is None or not shared_file.is_file():
@@ -228,9 +233,10 @@ def _read_shared(path: Path, own: Config, fixed: set[str]) -> tuple[SharedSettin
     try:
         if path.stat().st_size > _LARGEST_SHARED:
             raise ConfigError(f"{path} is larger than {_LARGEST_SHARED:,} bytes")
-        values = _read(path)
+        values = _read_settings_file(path)
         said = _drop_unknown(values, path)
         wanted = _flattened(values)
+    # Deep nesting makes the YAML parser recurse; a stranger's file must not stop a command by that.
     except (ConfigError, OSError, RecursionError) as error:
         reason = error.message if isinstance(error, ConfigError) else f"{path} cannot be read"
         return SharedSettings({}), [f"{reason}: nothing of it is followed"]
@@ -250,7 +256,7 @@ def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def decode_yaml(text: str) -> Any:
-    """What the YAML ``text`` says. ValueError when it is none.
+    """Decode the YAML ``text``. ValueError when it is none.
 
     JSON is YAML, and what we write ourselves is JSON: the parser of all the rest takes 25 ms to load.
     """
@@ -260,12 +266,13 @@ def decode_yaml(text: str) -> Any:
     import yaml
 
     try:
+        # Never the full loader, which builds any object that the file names. The one in C is not in every build.
         return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_settings_file(path: Path) -> dict[str, Any]:
     try:
         values = decode_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -280,6 +287,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _drop_unknown(values: dict[str, Any], path: Path, prefix: str = "") -> list[str]:
     """Take out keys that are not known; say which, and what may have been meant."""
     said = []
+    # A copy of the keys, because unknown ones are taken out on the way.
     for key in list(values):
         name = f"{prefix}{key}"
         below = [k for k in HELP if k.startswith(name + ".")]

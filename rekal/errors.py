@@ -16,7 +16,7 @@
     ├── SourceError            1  one transcript cannot be read
     │   └── SourceBusy         1  it cannot be read just now
     ├── EngineError            1  the embedding engine or its model cannot be used
-    └── Refused                5  a guard said no
+    └── Refused                5  a safety check forbids it
 
 A message is one sentence: what happened. ``hint`` is the other half: what to do. Nothing else is ever
 printed to the user for an error of this tree.
@@ -24,13 +24,16 @@ printed to the user for an error of this tree.
 
 from __future__ import annotations
 
+# A contract with scripts and agents (docs/commands.md): numbers are added, never moved.
 FOUND = 0
 NOTHING_FOUND = 1
 USAGE = 2
+# Of `check`: a rule forbids it. Above 2, which shells and click use for a wrong call.
 RULED_OUT = 3
 STORE_UNUSABLE = 4
 REFUSED = 5
 CONSULT = 7
+# 128 and the number of SIGINT, as shells report it.
 INTERRUPTED = 130
 
 
@@ -107,6 +110,6 @@ class EngineError(RekalError):
 
 
 class Refused(RekalError):
-    """A guard said no."""
+    """A safety check forbids it."""
 
     exit_code = REFUSED

@@ -77,10 +77,10 @@ def stays_below(path: Path, directory: Path) -> bool:
 
 
 def name_is_taken(path: Path) -> bool:
-    """Whether something has this name, a dangling link included."""
+    """True if something has this name, a dangling link included."""
     return os.path.lexists(path)
 
 
 def have_same_bytes(one: Path, other: Path) -> bool:
-    """Whether both are there with the same bytes."""
+    """True if both are there with the same bytes."""
     return name_is_taken(one) and name_is_taken(other) and read_or_empty(one) == read_or_empty(other)

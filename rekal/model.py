@@ -21,6 +21,7 @@ Outcome = Literal["ok", "error"]
 Evidence = Literal["edited", "active", "backfill"]
 Change = Literal["A", "M", "D", "R", "T"]
 
+# Any other origin is the name of the ref that a record came by, which no ref of ours can be called.
 LOCAL = "local"
 UNVERIFIED = "unverified:"  # begins the origin of records whose author could not be proved
 
@@ -146,11 +147,12 @@ class Session(msgspec.Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
 
 
+# Lower case without underscores, since agents spell the same tool in three ways.
 _WHOLE = frozenset({"write", "writefile", "createfile", "create", "fswrite", "writetofile"})
 
 
 def writes_whole(tool: str) -> bool:
-    """Whether a tool hands over the whole new text of a file: what the file had before is then not its doing."""
+    """True if a tool hands over the whole new text of a file: what the file had before is then not its doing."""
     return tool.lower().replace("_", "") in _WHOLE
 
 
@@ -197,7 +199,7 @@ class Rewrite(msgspec.Struct, frozen=True):
 
 
 class Tombstone(msgspec.Struct, frozen=True):
-    """What must never come back: an id, or the hash of a content."""
+    """A name of what must never come back: an id, or the hash of a content."""
 
     target: str
     reason: str
@@ -242,7 +244,7 @@ class CitedMemory(msgspec.Struct, frozen=True):
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Whose sessions these are: git's ``user.name`` and ``user.email``."""
+    """The owner of sessions: git's ``user.name`` and ``user.email``."""
 
     name: str
     email: str

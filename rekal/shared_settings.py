@@ -20,7 +20,7 @@ _Rule = Callable[[Any, Any], Any]
 
 
 class SharedSettings(msgspec.Struct, frozen=True):
-    """What is followed of a shared file: ``values`` by key, the ``patterns`` that are its own, and sentences.
+    """The part of a shared file that is followed: ``values`` by key, the ``patterns`` that are its own, and sentences.
 
     ``changes`` says what it changes, ``ignored`` what of it is not followed; both are empty when there is nothing.
     """
@@ -56,7 +56,9 @@ def tighten_settings(name: str, wanted: Mapping[str, Any], own: Mapping[str, Any
         if _asks_more(stricter, value):
             loosening.append(key)
     patterns = tuple(p for p in values.get("scrub.patterns", ()) if p not in own["scrub.patterns"])
-    return SharedSettings(values, patterns, tuple(_changes(name, changes)), tuple(_ignored(name, loosening, wrong)))
+    return SharedSettings(
+        values, patterns, tuple(_changes(name, changes)), tuple(_ignored_notes(name, loosening, wrong))
+    )
 
 
 def _changes(name: str, changes: list[str]) -> Iterator[str]:
@@ -64,7 +66,7 @@ def _changes(name: str, changes: list[str]) -> Iterator[str]:
         yield f"{name}, which came with the checkout, changes {', '.join(changes)}"
 
 
-def _ignored(name: str, loosening: list[str], wrong: list[str]) -> Iterator[str]:
+def _ignored_notes(name: str, loosening: list[str], wrong: list[str]) -> Iterator[str]:
     if loosening:
         yield (
             f"{name} also asks for {', '.join(loosening)}, which a shared file may not decide or not so, and that is "

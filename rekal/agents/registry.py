@@ -42,11 +42,13 @@ class Foreign:
         try:
             yield from self._loaded().discover(where)
         except Exception as error:  # noqa: BLE001 - a foreign program may raise anything
-            self._failure = _said(error)
+            # Kept, because the source that says it is read later, when the error is gone.
+            self._failure = _describe_failure(error)
             yield Source(self.name, f"adapter {self.name}", Path(f"adapter {self.name}"), -1, 0)
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read ``source``. Raises :class:`SourceError` for whatever the adapter raises."""
+        # Our own mark: a real source has no negative size.
         if source.size < 0:
             raise SourceBusy(f"the adapter for {self.name} cannot list its transcripts ({self._failure})")
         try:
@@ -54,7 +56,9 @@ class Foreign:
         except SourceError:
             raise
         except Exception as error:  # a foreign program may raise anything
-            raise SourceError(f"the adapter for {self.name} failed on {source.key} ({_said(error)})") from error
+            raise SourceError(
+                f"the adapter for {self.name} failed on {source.key} ({_describe_failure(error)})"
+            ) from error
 
     def sniff(self, head: bytes) -> bool:
         """The adapter's judgement of ``head``; one that fails claims nothing."""
@@ -64,7 +68,7 @@ class Foreign:
             return False
 
 
-def _said(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     words = str(error).strip().splitlines()
     return f"{type(error).__name__}: {words[0]}" if words else type(error).__name__
 
@@ -89,15 +93,17 @@ def describe_built_in() -> list[AgentInfo]:
 
 def agent_names() -> list[str]:
     """All agents known, in order."""
-    return sorted({*BUILT_IN, *(point.name for point in _added())})
+    return sorted({*BUILT_IN, *(point.name for point in _foreign_adapters())})
 
 
 def load_adapters(wanted: Collection[str] = ()) -> list[Adapter]:
     """The adapters of the agents named, or of all. Raises :class:`ConfigError` for a name that nobody provides."""
     known: dict[str, list[Adapter] | None] = dict.fromkeys(BUILT_IN)
-    for point in _added():
+    for point in _foreign_adapters():
         if point.name not in BUILT_IN:
+            # Two distributions may read the same agent's stores of different programs.
             known[point.name] = [*(known.get(point.name) or ()), Foreign(point.name, point.load)]
+    # Sorted, so that the same mistake gives the same message each time.
     unknown = sorted(set(wanted) - set(known))
     if unknown:
         raise ConfigError(f"unknown agent {unknown[0]}", f"known are {', '.join(sorted(known))}")
@@ -110,7 +116,7 @@ def _built_in(name: str) -> list[Adapter]:
     return [cast(Adapter, import_module(f"{folder}.{one}").ADAPTER) for one in describe_agent(name).adapters]
 
 
-def _added() -> list[EntryPoint]:
+def _foreign_adapters() -> list[EntryPoint]:
     """Adapters that other distributions add."""
     if not any(_names_us(Path(place)) for place in dict.fromkeys(sys.path)):
         return []

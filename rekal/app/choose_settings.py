@@ -18,6 +18,7 @@ from rekal.config import HELP, read_variable, user_file
 from rekal.embed.open import available_engines, chosen_profile, open_chosen
 from rekal.embed.profiles import PROFILES, Profile, find_profile, verify_weights
 from rekal.errors import ConfigError, EngineError, Refused, UsageError
+from rekal.files import write_through_link
 
 
 class ModelRow(msgspec.Struct, frozen=True):
@@ -159,9 +160,8 @@ def set_setting(app: App, key: str, text: str, *, user: bool) -> Path:
 
 def _replace_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    # Through a link: people keep their settings in a repository of their own and link to it.
+    write_through_link(path, text.encode())
 
 
 def _value_at(values: Mapping[str, object], key: str) -> object:

@@ -37,7 +37,7 @@ _RECENT = 900.0  # seconds since a transcript was written to in which its sessio
 
 
 class Desk(msgspec.Struct, frozen=True, dict=True):
-    """Where one caller reads and writes memories. ``app`` is None outside a repository with a store.
+    """The stores that one caller reads and writes memories in. ``app`` is None outside a repository with a store.
 
     ``via`` is the face: ``cli``, ``mcp``, ``web``, ``hook``, ``import``. ``actor_kind`` overrides what the environment
     tells: ``human`` or ``agent``.
@@ -68,7 +68,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def actor(self) -> Actor:
-        """Who the log says it was."""
+        """The person or program that the log names."""
         name = self.app.repo.author().name if self.app is not None else _user_name()
         if self.agent is None:
             return Actor(name, "human", self.via)

@@ -27,7 +27,7 @@ from rekal.app.memory_views import (
 )
 from rekal.errors import Refused, UsageError
 from rekal.memory.conflicts import OPPOSED, Conflict, conflicts_of
-from rekal.memory.events import Amend, Content, LinkTo, Permit, ReviewNote, Supersede, check_name, check_text
+from rekal.memory.events import Amend, Content, LinkTo, Permit, ReviewNote, Supersede, check_memory_text, check_name
 from rekal.memory.matchers import Example, missing_examples
 from rekal.memory.state import Memory, MemoryLink, fold
 from rekal.memory.write import NewMemory, clean_scope, make_event, make_memory, scrubbed_matcher
@@ -98,7 +98,7 @@ class Reviewed(msgspec.Struct, frozen=True):
 
 
 def _trial_of(desk: Desk, made: Memory) -> list[str]:
-    """What an accepted memory's patterns hit so far, in a sentence; none without patterns."""
+    """Say in a sentence what an accepted memory's patterns hit so far; empty without patterns."""
     if not made.matcher or made.state != "accepted":
         return []
     from rekal.app.memory_review import try_patterns  # git and the grammar of clauses, which no other write needs
@@ -119,7 +119,7 @@ def _with_examples(desk: Desk, new: NewMemory, hits: Sequence[str], misses: Sequ
 def _left_out(desk: Desk, new: NewMemory, *, asked_personal: bool) -> list[str]:
     notes = []
     clean = new.text.strip()
-    if len(check_text(new.text, "the text")) < len(clean):
+    if len(check_memory_text(new.text, "the text")) < len(clean):
         notes.append("control characters were left out of the text")
     if desk.scrub(clean) != clean:
         notes.append("what looks like a secret was redacted")
@@ -166,7 +166,7 @@ def supersede(desk: Desk, name: str, new: NewMemory, note: str | None = None) ->
 
 
 def _clean(desk: Desk, text: str | None) -> str | None:
-    return desk.scrub(check_text(text, "the note")) if text and text.strip() else None
+    return desk.scrub(check_memory_text(text, "the note")) if text and text.strip() else None
 
 
 def review_memory(
@@ -213,7 +213,7 @@ def merge_memory(desk: Desk, name: str, into: str) -> Memory:
 def amend_memory(desk: Desk, name: str, changes: Amend) -> Memory:
     """Change fields of a memory; the old text stays in the log. An agent's change of an accepted one is a proposal."""
     said = {
-        field: check_name(value, field) if field == "subject" else check_text(value, field)
+        field: check_name(value, field) if field == "subject" else check_memory_text(value, field)
         for field in ("text", "because", "instead", "subject")
         if isinstance(value := getattr(changes, field), str)
     }

@@ -14,7 +14,7 @@ from rekal.config import read_variable
 from rekal.errors import CONSULT, FOUND, RULED_OUT, EngineError, StoreBusy, UsageError
 from rekal.index.vectors import find_or_embed
 from rekal.memory.added_lines import check_diff, is_diff
-from rekal.memory.check import Finding, Level, Nearness, check_text, level_of, rule_head, rule_text
+from rekal.memory.check import Finding, Level, RuleNearness, check_text, level_of, rule_head, rule_text
 from rekal.memory.grounds import GroundReader, Grounds
 from rekal.memory.scope import Place
 from rekal.memory.state import Memory
@@ -78,7 +78,7 @@ def _least_cosine(desk: Desk, rules: int) -> float:
 
 
 def place_of_desk(desk: Desk, files: Sequence[str] = ()) -> Place:
-    """Where a caller asks from: the branch at hand, the branches merged into it, and ``files``."""
+    """Return the place a caller asks from: the branch at hand, the branches merged into it, and ``files``."""
     if desk.app is None:
         return Place(tuple(files))
     repo = desk.app.repo
@@ -102,7 +102,7 @@ def _look_up_grounds(desk: Desk, findings: Sequence[Finding]) -> list[CheckedRul
     return [CheckedRule(one, reader.look(one.memory)) for one in findings]
 
 
-def _nearness(desk: Desk, rules: Sequence[Memory], proposal: str, notes: list[str]) -> Nearness | None:
+def _nearness(desk: Desk, rules: Sequence[Memory], proposal: str, notes: list[str]) -> RuleNearness | None:
     """Cosines of the proposal with each rule; None, with a note, when the model cannot be used."""
     from rekal.embed.open import open_chosen
 
@@ -122,4 +122,4 @@ def _nearness(desk: Desk, rules: Sequence[Memory], proposal: str, notes: list[st
     if missing:
         notes.append(f"semantic: {missing} of {len(texts)} texts of rules have no vector yet")
     cosines = (vectors @ query).astype(np.float64).reshape(-1, 2)
-    return Nearness(cosines[:, 0], cosines[:, 1])
+    return RuleNearness(cosines[:, 0], cosines[:, 1])

@@ -22,8 +22,8 @@ from rekal.memory.events import (
     SetEntity,
     StartConversation,
     Unobserve,
+    check_memory_text,
     check_name,
-    check_text,
 )
 from rekal.memory.graph import Graph, GraphEntity, GraphRelation, entity_id, fold_graph, relation_id
 from rekal.memory.write import make_event, new_memory_id
@@ -86,7 +86,7 @@ class _Change:
 
     def text(self, text: str) -> str:
         """A text, checked and scrubbed."""
-        return self._desk.scrub(check_text(text, "the observation"))
+        return self._desk.scrub(check_memory_text(text, "the observation"))
 
     def need(self, name: str) -> GraphEntity:
         """The entity of a name. UsageError without one."""

@@ -89,7 +89,7 @@ def _memory_cosines(desk: Desk, memories: Sequence[Memory], question: str, meani
     if meaning is None or desk.app is None:
         return None
     try:
-        texts = [one.said for one in memories]
+        texts = [one.all_words for one in memories]
         vectors = find_or_embed(desk.app.layout.vectors, meaning.embedder, texts, _MOST_EMBEDDED)
         return np.asarray(vectors @ meaning.vector(question), np.float64)
     except (EngineError, StoreBusy):

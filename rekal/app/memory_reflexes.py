@@ -16,8 +16,8 @@ from rekal.app.context import App
 from rekal.app.desk import Desk
 from rekal.memory.reflexes import find_statements, find_trailers, reverted_commits
 from rekal.memory.write import Actor, NewMemory, make_memory
-from rekal.model import LOCAL, Checkpoint, MemoryEvent
-from rekal.store import queries
+from rekal.model import Checkpoint, MemoryEvent
+from rekal.store import commit_rows, queries
 from rekal.store.database import Connection
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.memory_log import append_events
@@ -33,7 +33,7 @@ _AGENTS_HAND = re.compile(
 
 
 class _Proposal(msgspec.Struct, frozen=True):
-    """What to remember, who says so, and the evidence that makes its id."""
+    """A memory to propose, its author, and the evidence that makes its id."""
 
     evidence: tuple[str, ...]
     new: NewMemory
@@ -50,7 +50,7 @@ def propose_memories(app: App, shas: Sequence[str]) -> int:
         return 0
     with open_ledger(app.layout.data, read_only=True) as ledger:
         # The newest checkpoints again: a worker that was killed after it captured them may not have come to this.
-        newest = queries.read_checkpoints(ledger.con, "origin = ?", [LOCAL], _LOOKED_AT_AGAIN)
+        newest = commit_rows.own_checkpoints(ledger.con, _LOOKED_AT_AGAIN)
         commits = dict.fromkeys((*shas, *(one.git_sha for one in newest)))
         found = [proposal for sha in commits for proposal in _of_commit(app, ledger.con, sha)]
         found += _of_branches(app, ledger.con) if _is_on(app, "branches") else []
@@ -103,9 +103,9 @@ def _of_commit(app: App, con: Connection, sha: str) -> Iterator[_Proposal]:
 
 
 def _of_turns(con: Connection, sha: str) -> Iterator[_Proposal]:
-    """What people said in the turns that led to a commit of theirs."""
+    """Propose statements of people in the turns that led to a commit of theirs."""
     count = 0
-    for checkpoint in queries.read_checkpoints(con, "git_sha = ? AND origin = ?", [sha, LOCAL]):
+    for checkpoint in commit_rows.own_checkpoints(con, sha=sha):
         for span in checkpoint.sessions:
             session = queries.read_session(con, span.session_id, span.first_seq, span.last_seq)
             for turn in session.turns if session is not None and session.actor == "human" else ():
@@ -121,8 +121,7 @@ def _of_turns(con: Connection, sha: str) -> Iterator[_Proposal]:
 def _of_branches(app: App, con: Connection) -> list[_Proposal]:
     """Branches that are gone and whose last commit is no part of HEAD's history in any form."""
     head = app.repo.head()
-    since = (datetime.now(UTC) - _RECENT).replace(tzinfo=None)
-    recent = queries.read_checkpoints(con, "origin = ? AND branch IS NOT NULL AND committed_at >= ?", [LOCAL, since])
+    recent = commit_rows.own_checkpoints_on_branches(con, datetime.now(UTC) - _RECENT)
     present = set((app.repo.ask("for-each-ref", "--format=%(refname:short)", "refs/heads") or "").splitlines())
     last: dict[str, Checkpoint] = {}
     for checkpoint in recent:  # newest first

@@ -26,7 +26,7 @@ _SHORTEST_HANDLE = 6  # characters; fewer are more likely a word or a file
 
 
 class MemoryQuery(msgspec.Struct, frozen=True):
-    """Which memories to list. Empty fields allow all; without ``states`` only those that hold are listed.
+    """Conditions on memories to list. Empty fields allow all; without ``states`` only those that hold are listed.
 
     ``as_of`` is a moment of the world, ``known_at`` one of the store; ``place`` limits to what holds there.
     """
@@ -119,7 +119,7 @@ def _fits_query(one: Memory, query: MemoryQuery) -> bool:
         query.project is None or one.project == query.project,
         query.conversation is None or one.conversation == query.conversation,
         query.personal is None or one.personal is query.personal,
-        not low or low in one.said.casefold(),
+        not low or low in one.all_words.casefold(),
         in_scope(one.scope, query.place),
     )
     return all(checks)

@@ -11,8 +11,8 @@ import msgspec
 from rekal.app.context import App
 from rekal.errors import UsageError
 from rekal.model import Checkpoint, CitedMemory, Rewrite, Session
-from rekal.store import queries, session_list, spool
-from rekal.store.database import without_zone
+from rekal.store import commit_rows, queries, session_list, spool
+from rekal.store.commit_rows import LogFilter
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.memory_log import has_events
 from rekal.store.session_list import SessionFilter, SessionRow, TextFilter
@@ -96,9 +96,7 @@ def _find_sessions(app: App, ledger: Ledger, name: str) -> list[tuple[str, int, 
     if found:
         return [(found[0], 0, 0)]
     sha = app.repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}") or name
-    checkpoints = queries.read_checkpoints(
-        ledger.con, "starts_with(git_sha, ?) OR starts_with(id, ?)", [sha, name.lower()]
-    )
+    checkpoints = commit_rows.checkpoints_named(ledger.con, sha, name.lower())
     ranges: dict[str, tuple[int, int]] = {}
     for one in (one for checkpoint in checkpoints for one in checkpoint.sessions):
         first, last = ranges.get(one.session_id, (one.first_seq, one.last_seq))
@@ -111,8 +109,7 @@ def _open_session(ledger: Ledger, session_id: str, offset: int, limit: int) -> S
     if session is None:
         raise UsageError(f"session {session_id[:10]} is not in the store", "run `rekal sync` or look at `rekal log`")
     total = queries.count_turns(ledger.con, session_id)
-    mine = "id IN (SELECT checkpoint_id FROM checkpoint_sessions WHERE session_id = ?)"
-    checkpoints = queries.read_checkpoints(ledger.con, mine, [session_id])
+    checkpoints = commit_rows.checkpoints_of_session(ledger.con, session_id)
     children = queries.read_children(ledger.con, session_id)
     return ShownSession(session, total, checkpoints, children, offset + limit < total)
 
@@ -124,7 +121,7 @@ class SessionList(msgspec.Struct, frozen=True):
     truncated: bool
 
 
-def list_sessions(app: App, wanted: SessionFilter, limit: int, offset: int = 0) -> SessionList:
+def read_session_list(app: App, wanted: SessionFilter, limit: int, offset: int = 0) -> SessionList:
     """List at most ``limit`` sessions that ``wanted`` describes, after the first ``offset``; -1: all."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
         found = session_list.list_sessions(ledger.con, wanted, limit + 1 if limit >= 0 else -1, offset)
@@ -182,61 +179,12 @@ class DrawnCommit(msgspec.Struct, frozen=True):
     checkpoints: tuple[Checkpoint, ...]
 
 
-class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions on commits, all of which hold; one of ``paths`` is enough. ``span`` is a range as git writes it.
-
-    Commits that were amended or rebased away are left out unless ``rewritten``.
-    """
-
-    span: str | None = None
-    paths: tuple[str, ...] = ()
-    author: str | None = None
-    agent: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    rewritten: bool = False
-
-
 def read_log(app: App, limit: int, wanted: LogFilter) -> CommitLog:
     """Read at most ``limit`` commits that ``wanted`` describes. UsageError for a range that is none."""
-    # Long because each condition is an option and its SQL, side by side.
-    conditions: list[str] = ["true"]
-    values: list[object] = []
-
-    def add(condition: str, *given: object) -> None:
-        conditions.append(condition)
-        values.extend(given)
-
-    if wanted.span:
-        add("list_contains(?::VARCHAR[], git_sha)", _list_range(app, wanted.span))
-    if wanted.paths:
-        below = [path.rstrip("/") + "/" for path in wanted.paths]
-        touched = "list_contains(?::VARCHAR[], {0}) OR len([p for p in ?::VARCHAR[] if starts_with({0}, p)]) > 0"
-        where = f"{touched.format('path')} OR {touched.format('old_path')}"
-        paths = list(wanted.paths)
-        if "." not in paths:  # the top of the work tree is every commit
-            add(f"id IN (SELECT checkpoint_id FROM files_touched WHERE {where})", paths, below, paths, below)
-    if wanted.author:
-        add(
-            """(contains(lower(author_email), lower(?)) OR id IN (SELECT checkpoint_id FROM checkpoint_sessions l
-               JOIN sessions s ON s.id = l.session_id WHERE contains(lower(s.author_name), lower(?))))""",
-            wanted.author,
-            wanted.author,
-        )
-    if wanted.agent:
-        add(
-            """id IN (SELECT checkpoint_id FROM checkpoint_sessions l JOIN sessions s ON s.id = l.session_id
-               WHERE s.agent = ?)""",
-            wanted.agent,
-        )
-    for condition, when in (("committed_at >= ?", wanted.since), ("committed_at <= ?", wanted.until)):
-        if when:
-            add(condition, without_zone(when))
-    if not wanted.rewritten:
-        # A commit that was copied or squashed may still be there, on its own branch.
-        add("git_sha NOT IN (SELECT old_sha FROM rewrites WHERE how IN ('amend', 'rebase'))")
+    within = _list_range(app, wanted.span) if wanted.span else None
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        found = queries.read_checkpoints(ledger.con, " AND ".join(conditions), values, limit + 1)
+        # One more than is shown tells whether older ones were left out.
+        found = commit_rows.list_commits(ledger.con, wanted, within, limit + 1)
         decided = _decided_at(ledger, found[:limit])
     return CommitLog(found[:limit], len(found) > limit, [], decided or msgspec.UNSET)
 
@@ -272,9 +220,7 @@ def draw_graph(app: App, limit: int, span: str | None, paths: Sequence[str], aut
     drawn = app.repo.run("log", "--graph", f"-n{limit}", "--format=%x00%H%x00%h  %cs  %s", *narrowed, *chosen)
     rows = [[*row.split("\0", 2), "", ""][:3] for row in drawn.splitlines()]
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        found = queries.read_checkpoints(
-            ledger.con, "list_contains(?::VARCHAR[], git_sha)", [[sha for _, sha, _ in rows if sha]]
-        )
+        found = commit_rows.checkpoints_of_commits(ledger.con, [sha for _, sha, _ in rows if sha])
     by_sha: dict[str, list[Checkpoint]] = {}
     for checkpoint in found:
         by_sha.setdefault(checkpoint.git_sha, []).append(checkpoint)

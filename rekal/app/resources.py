@@ -34,7 +34,7 @@ Identity = tuple[int, int, int]
 
 
 def file_identity(path: Path) -> Identity:
-    """What tells a file from the one that replaces it. FileNotFoundError without one."""
+    """Return the numbers that tell a file from the one that replaces it. FileNotFoundError without one."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns, found.st_size
 
@@ -152,12 +152,12 @@ def decline_if_kept() -> None:
 
 
 def is_kept() -> bool:
-    """Whether this process is the daemon."""
+    """True if this process is the daemon."""
     return _BETWEEN.kept is not None
 
 
 class _Between(msgspec.Struct):
-    """What this process keeps between commands: nothing, unless it is the daemon."""
+    """Files that this process keeps open between commands: none, unless it is the daemon."""
 
     kept: Kept | None = None
 
@@ -167,7 +167,7 @@ _BETWEEN = _Between()
 
 @contextmanager
 def open_resources() -> Iterator[Kept]:
-    """What the command in this block opens: closed at its end, or kept for the next one."""
+    """Give the files that the command in this block opens: closed at its end, or kept for the next one."""
     if _BETWEEN.kept is not None:
         yield _BETWEEN.kept
         return

@@ -18,12 +18,13 @@ from rekal.app.context import App
 from rekal.errors import RekalError, UsageError
 from rekal.files import write_atomically
 from rekal.model import LOCAL, MemoryEvent
+from rekal.store import commit_rows
 from rekal.store.database import Connection
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
 from rekal.store.memory_log import has_events, read_events
-from rekal.transport import departures, refs
 from rekal.transport import push as pushing
+from rekal.transport import refs
 from rekal.transport.departures import Claim, Held, Outgoing
 from rekal.transport.push import Sender
 
@@ -107,7 +108,7 @@ def take_new_clone_id(app: App) -> None:
         ledger.transaction(),
     ):
         # Random from the first character on: the time, with which other ids begin, could be the one of before.
-        departures.start_over(ledger, ids.derive("store", ids.ulid()))
+        commit_rows.start_over(ledger.con, ids.derive("store", ids.ulid()))
     app.layout.unsent.touch()
 
 
@@ -256,7 +257,7 @@ def send_from_hook(app: App, remote: str, url: str, updates: Sequence[str]) -> s
         return f"memory was not sent ({error.message}); it goes with the next push"
 
 
-def read_sent(app: App) -> list[departures.Push]:
+def read_departures(app: App) -> list[commit_rows.Push]:
     """Read the departures that this clone has kept account of."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        return list(departures.list_pushes(ledger))
+        return list(commit_rows.list_pushes(ledger.con))

@@ -83,7 +83,7 @@ def capture_commits(
     """
     with hold_lock(layout.lock, wait=wait, purpose="capturing"):
         work = _Work(layout, repo, job, since, link_head, progress)
-        spooled = spool.read_events(layout.spool)
+        spooled = spool.read_spooled(layout.spool)
         try:
             return work.capture(spooled)
         except RekalError:
@@ -125,7 +125,7 @@ class _Work(msgspec.Struct, frozen=True):
         layout, repo, job, since = self.layout, self.repo, self.job, self.since
         warnings: list[str] = []
         head = repo.head() if self.link_head else None
-        known = _known(layout, head, job.author.email, warnings)
+        known = _read_store_view(layout, head, job.author.email, warnings)
         note_places(layout.run, job.where.roots)
         if since is not None:
             job = _with_former_places(layout, repo, job, since, known.sources, warnings)
@@ -173,19 +173,19 @@ def _with_former_places(
     return msgspec.structs.replace(job, where=where, elsewhere={**job.elsewhere, **found.sources})
 
 
-class _Known(msgspec.Struct, frozen=True):
+class _StoreView(msgspec.Struct, frozen=True):
     """The store's knowledge before a capture: sources by key, and how HEAD stands there."""
 
     sources: dict[str, source_state.SourceState] = msgspec.field(default_factory=dict)
     head: Literal["new", "uncovered", "linked"] = "new"
 
 
-def _known(layout: Layout, head: str | None, email: str, warnings: list[str]) -> _Known:
+def _read_store_view(layout: Layout, head: str | None, email: str, warnings: list[str]) -> _StoreView:
     if not layout.data.exists():
-        return _Known()
+        return _StoreView()
     try:
         with open_ledger(layout.data, read_only=True) as ledger:
-            return _Known(source_state.read_states(ledger.con), _standing(ledger, head, email))
+            return _StoreView(source_state.read_states(ledger.con), _head_state(ledger, head, email))
     except StoreDamaged as error:
         damage = set_aside_damaged(layout.data, datetime.now(UTC))
         if layout.data.exists():
@@ -193,15 +193,15 @@ def _known(layout: Layout, head: str | None, email: str, warnings: list[str]) ->
                 f"the log of data.db could not be replayed; it was moved to {damage.moved_to.name}, data.db is whole "
                 "and kept, and what the log held is captured again from the transcripts still on this machine"
             )
-            return _known(layout, head, email, warnings)
+            return _read_store_view(layout, head, email, warnings)
         warnings.append(
             f"{error.message}; it was moved to {damage.moved_to.name} and the transcripts still on this machine are "
             "captured again; for older and teammates' sessions put back a backup or run `rekal sync`"
         )
-        return _Known()
+        return _StoreView()
 
 
-def _standing(ledger: Ledger, head: str | None, email: str) -> Literal["new", "uncovered", "linked"]:
+def _head_state(ledger: Ledger, head: str | None, email: str) -> Literal["new", "uncovered", "linked"]:
     if head is None or ledger.has_checkpoint(checkpoint_id(head, email)):
         return "linked"
     return "uncovered" if ledger.is_uncovered(head) else "new"
@@ -262,7 +262,7 @@ def _write(
     total = Captured()
     done = 0
     groups = list(read_sources.batch_sources(todo)) or [[]]
-    with closing(_readings(repo, job, todo, known, ahead_of_writing=plan.backfill)) as coming:
+    with closing(_read_changed(repo, job, todo, known, ahead_of_writing=plan.backfill)) as coming:
         for number, batch in enumerate(groups, start=1):
             readings = []
             for reading in islice(coming, len(batch)):
@@ -278,7 +278,7 @@ def _write(
     return msgspec.structs.replace(total, warnings=tuple(warnings))
 
 
-def _readings(
+def _read_changed(
     repo: Repo,
     job: read_sources.Job,
     todo: Sequence[tuple[Adapter, Source]],

@@ -116,7 +116,7 @@ def _may_concern(source: Source, where: Where) -> bool:
         with source.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             if any(_names(data, root) for root in where.roots):
                 return True
-            named = {_unescaped(found[1]) for found in _DIRECTORY.finditer(data[:_HEAD])}
+            named = {_unescape_name(found[1]) for found in _DIRECTORY.finditer(data[:_HEAD])}
     except (OSError, ValueError):  # an empty file cannot be mapped, and holds nothing
         return False
     return not named or any(not Path(directory).exists() for directory in named)
@@ -127,7 +127,7 @@ def _names(data: mmap.mmap, root: Path) -> bool:
     return re.search(re.escape(escaped) + rb'(?:["/]|\\)', data) is not None
 
 
-def _unescaped(raw: bytes) -> str:
+def _unescape_name(raw: bytes) -> str:
     try:
         return msgspec.json.decode(b'"' + raw + b'"', type=str)
     except (msgspec.MsgspecError, ValueError):

@@ -74,7 +74,7 @@ def find_roots_by_commits(repo: Repo, evidence: Sequence[Evidence], since: datet
     written: Counter[Path] = Counter()
     for one in evidence:
         for root in one.roots:
-            here, all_of_it = _compare(history, one, root)
+            here, all_of_it = _compare_texts(history, one, root)
             kept[root] += here
             written[root] += all_of_it
     found: list[Path] = []
@@ -86,7 +86,7 @@ def find_roots_by_commits(repo: Repo, evidence: Sequence[Evidence], since: datet
     return tuple(dict.fromkeys(found))
 
 
-def _compare(history: _History, one: Evidence, root: Path) -> tuple[int, int]:
+def _compare_texts(history: _History, one: Evidence, root: Path) -> tuple[int, int]:
     """Count the different lines written below ``root`` that commits have at the same path, and all written there."""
     top = one.roots[-1]
     inside = "" if root == top else root.relative_to(top).as_posix() + "/"

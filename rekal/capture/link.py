@@ -24,7 +24,8 @@ from rekal.capture.read_sources import Job
 from rekal.git import Commit, Repo
 from rekal.git.patch_ids import compute_first_parent_patch_ids
 from rekal.model import Checkpoint, Evidence, FileChange, SessionRange
-from rekal.store.database import without_zone
+from rekal.store import commit_rows
+from rekal.store.commit_rows import CommitPoint
 from rekal.store.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -40,10 +41,6 @@ _FEW = 3
 
 NO_SESSION = "no session edited its files or was active before it"
 AMBIGUOUS = "several sessions were active and none of them edited its files"
-
-_EARLIER = """earlier AS (
-    SELECT k.* FROM checkpoint_sessions k JOIN checkpoints e ON e.id = k.checkpoint_id
-    WHERE e.git_sha <> $sha AND e.committed_at <= $committed)"""
 
 
 class CommitFacts(msgspec.Struct, frozen=True):
@@ -72,10 +69,10 @@ def link_commit(
     was not stored before is returned.
     """
     # Most commits of a long back-fill change nothing that a session edited, which one look at all paths can tell.
-    edited = _edited_paths(ledger) if len(commits) > _FEW else None
+    edited = commit_rows.select_edited_paths(ledger.con) if len(commits) > _FEW else None
     found: list[Linked] = []
     for facts in commits:
-        ranges, reason = _ranges(ledger, facts, edited, backfill=backfill)
+        ranges, reason = _linked_ranges(ledger, facts, edited, backfill=backfill)
         checkpoint = _checkpoint(facts, author_email, ranges) if ranges else None
         if checkpoint is None or ledger.add_checkpoint(checkpoint):
             found.append(Linked(facts.commit.sha, checkpoint, reason))
@@ -84,11 +81,6 @@ def link_commit(
     ledger.cover([one.sha for one in news if one.checkpoint])
     ledger.add_uncovered([(one.sha, one.reason) for one in news if not one.checkpoint])
     return news
-
-
-def _edited_paths(ledger: Ledger) -> frozenset[str]:
-    sql = "SELECT DISTINCT path FROM edits e JOIN sessions s ON s.id = e.session_id WHERE s.origin = 'local'"
-    return frozenset(str(row[0]) for row in ledger.con.execute(sql).fetchall())
 
 
 def _checkpoint(facts: CommitFacts, author_email: str, ranges: Sequence[SessionRange]) -> Checkpoint:
@@ -108,7 +100,7 @@ def _checkpoint(facts: CommitFacts, author_email: str, ranges: Sequence[SessionR
     )
 
 
-def _ranges(
+def _linked_ranges(
     ledger: Ledger, facts: CommitFacts, paths: frozenset[str] | None, *, backfill: bool
 ) -> tuple[list[SessionRange], str]:
     if paths is None or not paths.isdisjoint(_paths(facts)):
@@ -132,9 +124,8 @@ def _paths(facts: CommitFacts) -> list[str]:
     return [path for change in facts.changes for path in (change.path, change.old_path) if path]
 
 
-def _this(facts: CommitFacts) -> dict[str, object]:
-    """Parameters that name the commit which the checkpoints of ``_EARLIER`` precede."""
-    return {"sha": facts.commit.sha, "committed": without_zone(facts.commit.committed_at)}
+def _point(facts: CommitFacts) -> CommitPoint:
+    return CommitPoint(facts.commit.sha, facts.commit.committed_at)
 
 
 def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
@@ -143,66 +134,24 @@ def _edited(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int]]:
     A sub-agent's edit counts for its parent too: the parent asked for it.
     """
     when = facts.commit.committed_at
-    rows = ledger.con.execute(
-        f"""WITH {_EARLIER}
-           SELECT c.session_id, min(c.turn_seq), any_value(s.parent_id)
-           FROM edits e
-           JOIN tool_calls c ON c.session_id = e.session_id AND c.seq = e.tool_call_seq
-           JOIN sessions s ON s.id = e.session_id
-           WHERE s.origin = 'local' AND e.path IN (SELECT unnest($paths::VARCHAR[]))
-             AND (c.occurred_at IS NULL OR c.occurred_at BETWEEN $since AND $until)
-             AND NOT EXISTS (
-                SELECT 1 FROM earlier k JOIN files_touched f ON f.checkpoint_id = k.checkpoint_id
-                WHERE k.session_id = e.session_id AND f.path = e.path
-                  AND c.turn_seq BETWEEN k.first_seq AND k.last_seq)
-           GROUP BY c.session_id ORDER BY c.session_id""",
-        {
-            "paths": _paths(facts),
-            "since": without_zone(when - EDIT_WITHIN),
-            "until": without_zone(when + _SLACK),
-            **_this(facts),
-        },
-    ).fetchall()
-    found = {str(session): max(int(first), 0) for session, first, _ in rows}
-    parents = sorted({str(parent) for _, _, parent in rows if parent} - set(found))
-    stored = [p for p in parents if _has_turns(ledger, p)]
-    return [*found.items(), *((p, _after_last(ledger, facts, p)) for p in stored)]
-
-
-def _has_turns(ledger: Ledger, session_id: str) -> bool:
-    return ledger.con.execute("SELECT 1 FROM turns WHERE session_id = ? LIMIT 1", [session_id]).fetchone() is not None
-
-
-def _after_last(ledger: Ledger, facts: CommitFacts, session_id: str) -> int:
-    row = ledger.con.execute(
-        f"WITH {_EARLIER} SELECT coalesce(max(last_seq), -1) + 1 FROM earlier WHERE session_id = $session",
-        {"session": session_id, **_this(facts)},
-    ).fetchone()
-    return int(row[0]) if row else 0
+    rows = commit_rows.select_open_edits(ledger.con, _point(facts), _paths(facts), when - EDIT_WITHIN, when + _SLACK)
+    found = {session: max(first, 0) for session, first, _ in rows}
+    parents = sorted({parent for _, _, parent in rows if parent} - set(found))
+    # The parent of a sub-agent may be a session that was never captured: then there is no turn to point at.
+    stored = [p for p in parents if commit_rows.has_turns(ledger.con, p)]
+    return [*found.items(), *((p, commit_rows.first_open_turn(ledger.con, _point(facts), p)) for p in stored)]
 
 
 def _range(ledger: Ledger, facts: CommitFacts, session_id: str, edit: int, evidence: Evidence) -> SessionRange:
-    row = ledger.con.execute(
-        """SELECT coalesce(max(seq), 0) FROM turns
-           WHERE session_id = ? AND (occurred_at IS NULL OR occurred_at <= ?)""",
-        [session_id, without_zone(facts.commit.committed_at + _SLACK)],
-    ).fetchone()
-    last = max(int(row[0]) if row else 0, edit)
-    return SessionRange(session_id, min(_after_last(ledger, facts, session_id), edit, last), last, evidence)
+    last = max(commit_rows.last_turn_until(ledger.con, session_id, facts.commit.committed_at + _SLACK), edit)
+    first = commit_rows.first_open_turn(ledger.con, _point(facts), session_id)
+    # An edit that waited while other commits went ahead lies before the first open turn: the range reaches back to it.
+    return SessionRange(session_id, min(first, edit, last), last, evidence)
 
 
 def _active(ledger: Ledger, facts: CommitFacts) -> list[tuple[str, int, int]]:
-    """Top-level sessions with turns since their last checkpoint, the newest of them shortly before the commit."""
     when = facts.commit.committed_at
-    rows = ledger.con.execute(
-        f"""WITH {_EARLIER}, done AS (SELECT session_id, max(last_seq) AS seq FROM earlier GROUP BY session_id)
-           SELECT t.session_id, min(t.seq), max(t.seq)
-           FROM turns t JOIN sessions s ON s.id = t.session_id LEFT JOIN done d ON d.session_id = t.session_id
-           WHERE s.origin = 'local' AND s.parent_id IS NULL AND t.seq > coalesce(d.seq, -1) AND t.occurred_at <= $until
-           GROUP BY t.session_id HAVING max(t.occurred_at) >= $since ORDER BY t.session_id""",
-        {"since": without_zone(when - ACTIVE_WITHIN), "until": without_zone(when + _SLACK), **_this(facts)},
-    ).fetchall()
-    return [(str(session), int(first), int(last)) for session, first, last in rows]
+    return commit_rows.select_active_sessions(ledger.con, _point(facts), when - ACTIVE_WITHIN, when + _SLACK)
 
 
 # What git says about commits, scrubbed: gathered before the store is opened, for many commits at once.
@@ -220,10 +169,10 @@ def read_facts(repo: Repo, job: Job, shas: Iterable[str]) -> dict[str, CommitFac
     """Facts of commits by name; those that are not there (any more) are left out. Raises GitError."""
     wanted = [sha for sha in dict.fromkeys(shas) if _NAME.fullmatch(sha)]
     groups = (wanted[at : at + _AT_ONCE] for at in range(0, len(wanted), _AT_ONCE))
-    return {facts.commit.sha: facts for group in groups for facts in _facts(repo, job, group)}
+    return {facts.commit.sha: facts for group in groups for facts in _read_facts(repo, job, group)}
 
 
-def _facts(repo: Repo, job: Job, shas: Sequence[str]) -> Iterator[CommitFacts]:
+def _read_facts(repo: Repo, job: Job, shas: Sequence[str]) -> Iterator[CommitFacts]:
     commits = repo.commits(shas)
     if not commits:
         return
@@ -233,13 +182,13 @@ def _facts(repo: Repo, job: Job, shas: Sequence[str]) -> Iterator[CommitFacts]:
     for commit in commits:
         yield CommitFacts(
             msgspec.structs.replace(commit, subject=text(commit.subject)),
-            tuple(_scrubbed(job.scrubber, change) for change in changes.get(commit.sha, ())[:MAX_FILES]),
+            tuple(_scrub_change(job.scrubber, change) for change in changes.get(commit.sha, ())[:MAX_FILES]),
             patches.get(commit.sha),
             (branch := branches.get(commit.sha)) and text(branch),
         )
 
 
-def _scrubbed(scrubber: Scrubber, change: FileChange) -> FileChange:
+def _scrub_change(scrubber: Scrubber, change: FileChange) -> FileChange:
     old = change.old_path and scrubber.text(change.old_path)
     return msgspec.structs.replace(change, path=scrubber.text(change.path), old_path=old)
 

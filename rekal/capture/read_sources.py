@@ -118,8 +118,8 @@ def read_source(job: Job, adapter: Adapter, source: Source, state: SourceState |
     known = state is not None and state.belongs and state.session_id is not None
     mine = [t for t in parsed.transcripts if known or belongs_here(t, job.where.roots)]
     kept = [t for t in mine if not is_excluded(t, job.where.roots, job.exclude)]
-    sessions = tuple(_scrubbed(job, t) for t in kept)
-    new = _state(source, state, parsed, sessions, belongs=known or bool(mine))
+    sessions = tuple(_scrub_transcript(job, t) for t in kept)
+    new = _source_state(source, state, parsed, sessions, belongs=known or bool(mine))
     if parsed.drift and not parsed.transcripts:
         # Without a conversation there is no telling whose it is; where it was found it is most likely ours.
         new = msgspec.structs.replace(new, belongs=True)
@@ -145,7 +145,7 @@ def _readers(job: Job, adapter: Adapter, source: Source) -> Iterator[Adapter]:
 
     One file looks much like another by its name; what is in it decides. A part of a database is what it was listed as.
     """
-    head = b"" if source.key != str(source.path) else _head(source.path)
+    head = b"" if source.key != str(source.path) else _first_bytes(source.path)
     own = not head or any(one.sniff(head) for one in job.adapters if one.name == adapter.name)
     if own:
         yield adapter
@@ -155,7 +155,7 @@ def _readers(job: Job, adapter: Adapter, source: Source) -> Iterator[Adapter]:
         yield adapter
 
 
-def _head(path: Path) -> bytes:
+def _first_bytes(path: Path) -> bytes:
     """The first bytes of a file; nothing of one that cannot be read, which its own adapter will say."""
     try:
         with path.open("rb") as file:
@@ -164,13 +164,13 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _scrubbed(job: Job, transcript: Transcript) -> Session:
+def _scrub_transcript(job: Job, transcript: Transcript) -> Session:
     from rekal.scrub import scrub_session  # loaded only when there is something to scrub, see Job
 
     return scrub_session(job.scrubber, localise_paths(transcript, job.where.roots, job.exclude), job.author)
 
 
-def _state(
+def _source_state(
     source: Source, old: SourceState | None, parsed: Parsed, sessions: Sequence[Session], *, belongs: bool
 ) -> SourceState:
     # A source of another repository is read from its beginning when it grows: it may have moved in by then.
@@ -214,7 +214,7 @@ def belongs_here(transcript: Transcript, roots: Sequence[Path]) -> bool:
     if any(is_inside_roots(cwd, roots) and not _nested(cwd, roots) for cwd in transcript.cwds):
         return True
     above = [cwd for cwd in transcript.cwds if any(is_inside_roots(str(root), [Path(cwd)]) for root in roots)]
-    return any(_edits(call, cwd, roots) for cwd in above for call in transcript.calls)
+    return any(_edits_inside(call, cwd, roots) for cwd in above for call in transcript.calls)
 
 
 def _nested(cwd: str, roots: Sequence[Path]) -> bool:
@@ -231,7 +231,7 @@ def _nested(cwd: str, roots: Sequence[Path]) -> bool:
     return False
 
 
-def _edits(call: RawCall, cwd: str, roots: Sequence[Path]) -> bool:
+def _edits_inside(call: RawCall, cwd: str, roots: Sequence[Path]) -> bool:
     if not call.path or not call.wrote:
         return False
     inside = relative_path(call.path, call.cwd or cwd, roots)

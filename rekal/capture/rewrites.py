@@ -20,7 +20,8 @@ from rekal.git.patch_ids import compute_patch_id, compute_patch_ids, read_branch
 from rekal.git.repo import find_present_commits, has_object
 from rekal.model import Checkpoint, Rewrite, SessionRange
 from rekal.plain_text import replace_surrogates
-from rekal.store import queries
+from rekal.store import commit_rows
+from rekal.store.commit_rows import commits_within_paths, commits_without_checkpoint, select_commits_by_patch
 from rekal.store.database import Connection
 from rekal.store.ledger import Ledger
 
@@ -39,7 +40,7 @@ def carry_over(ledger: Ledger, rewrites: Sequence[Rewrite], facts_of: Facts) -> 
 
 
 def _carried(ledger: Ledger, olds: Sequence[str], new_sha: str, facts_of: Facts) -> list[Checkpoint]:
-    found = queries.read_checkpoints(ledger.con, "list_contains(?::VARCHAR[], git_sha)", [list(olds)])
+    found = commit_rows.checkpoints_of_commits(ledger.con, olds)
     facts = facts_of(new_sha) if found else None
     if facts is None:
         return []
@@ -132,7 +133,7 @@ def find_copied_commits(
     They are among commits with a checkpoint, or among those in ``coming``, which are about to get one (oldest first).
     Raises :class:`rekal.errors.GitError`.
     """
-    unknown = _without_checkpoint(con, fresh)
+    unknown = commits_without_checkpoint(con, fresh)
     patches = compute_patch_ids(repo, unknown) if unknown else {}
     same = [*_same_change(con, patches), *_same_as_coming(coming, patches)]
     copied = {rewrite.new_sha for rewrite in same}
@@ -140,23 +141,9 @@ def find_copied_commits(
     return [*same, *(rewrite for sha, patch in rest.items() for rewrite in _squashed(con, repo, sha, patch))]
 
 
-def _without_checkpoint(con: Connection, shas: Sequence[str]) -> list[str]:
-    rows = con.execute(
-        """SELECT sha FROM (SELECT unnest(?::VARCHAR[]) AS sha)
-           WHERE sha NOT IN (SELECT git_sha FROM checkpoints) AND sha NOT IN (SELECT new_sha FROM rewrites)""",
-        [list(shas)],
-    ).fetchall()
-    left = {str(row[0]) for row in rows}
-    return [sha for sha in shas if sha in left]
-
-
 def _same_change(con: Connection, patches: Mapping[str, str]) -> list[Rewrite]:
-    rows = con.execute(
-        """SELECT DISTINCT patch_id, git_sha FROM checkpoints
-           WHERE patch_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY ALL""",
-        [sorted(set(patches.values()))],
-    ).fetchall()
-    return [Rewrite(old, sha, "patch-id") for sha, patch in patches.items() for same, old in rows if same == patch]
+    recorded = select_commits_by_patch(con, patches.values())
+    return [Rewrite(old, sha, "patch-id") for sha, patch in patches.items() for old in sorted(recorded.get(patch, ()))]
 
 
 def _same_as_coming(coming: Sequence[Change], patches: Mapping[str, str]) -> list[Rewrite]:
@@ -183,17 +170,12 @@ def _points(con: Connection, repo: Repo, sha: str, changed: Sequence[str]) -> li
     They are commits with sessions that change only files it changes (what they deleted may have come and gone), and the
     tips of branches that hold one.
     """
-    rows = con.execute(
-        """SELECT c.git_sha FROM checkpoints c JOIN files_touched f ON f.checkpoint_id = c.id
-           GROUP BY c.git_sha HAVING bool_and(list_contains(?::VARCHAR[], f.path) OR f.change = 'D')
-           ORDER BY max(c.committed_at) DESC, c.git_sha LIMIT ?""",
-        [list(map(replace_surrogates, changed)), _LOOKED_AT],
-    ).fetchall()
-    beside = _beside(repo, [str(row[0]) for row in rows], sha)[:_POINTS]
+    olds = commits_within_paths(con, map(replace_surrogates, changed), _LOOKED_AT)
+    beside = _outside_history(repo, olds, sha)[:_POINTS]
     return list(dict.fromkeys([*(tip for one in beside[:3] for tip in _heads_with(repo, one)), *beside]))
 
 
-def _beside(repo: Repo, olds: Sequence[str], sha: str) -> list[str]:
+def _outside_history(repo: Repo, olds: Sequence[str], sha: str) -> list[str]:
     """Keep the commits that are still there and not part of the history of ``sha``."""
     if not olds:
         return []

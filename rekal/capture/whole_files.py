@@ -64,7 +64,7 @@ def only_new_lines(session: Session, history: History) -> Session:
     for edit in session.edits:
         call = calls[edit.tool_call_seq]
         earlier = written.setdefault(edit.path, [])
-        fresh = _without(edit, _there(call, edit.path, earlier, history)) if writes_whole(call.tool) else edit
+        fresh = _drop_lines(edit, _there(call, edit.path, earlier, history)) if writes_whole(call.tool) else edit
         earlier.append((call, edit))
         kept.append(fresh)
     return msgspec.structs.replace(session, edits=tuple(kept))
@@ -78,7 +78,7 @@ def _there(call: ToolCall, path: str, earlier: Iterable[tuple[ToolCall, Edit]], 
     return there
 
 
-def _without(edit: Edit, there: Counter[int]) -> Edit:
+def _drop_lines(edit: Edit, there: Counter[int]) -> Edit:
     fresh = []
     for hashed in edit.line_hashes:
         if there[hashed] > 0:

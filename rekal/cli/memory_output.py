@@ -110,7 +110,7 @@ def parse_ttl(text: str | None) -> float | None:
 
 
 def memory_options(command: Command) -> Command:
-    """What can be said of any memory that is written."""
+    """Add the options that any memory which is written can have."""
     for option in reversed(_WRITTEN):
         command = option(command)
     return command

@@ -18,13 +18,14 @@ from rekal.forget.own_ref import Unpublished
 from rekal.forget.request import ForgetRequest, find_targets
 from rekal.git import Repo
 from rekal.store import forget_targets
+from rekal.store.commit_rows import add_sent_marks
 from rekal.store.erase import Erased, erase, rewrite
 from rekal.store.forget_requests import record_request
 from rekal.store.forget_targets import Match
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
-from rekal.store.tombstones import WordScope, add_forgotten_words, forgotten
+from rekal.store.tombstones import WordScope, add_forgotten_words, forgotten, own_tombstones
 from rekal.transport import departures, refs
 from rekal.transport.refs import Namespace, OwnRef, tip_of
 
@@ -101,12 +102,12 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
                 forget_targets.clear_local_texts(ledger.con, mention, found.needles)  # which name the sessions, too
                 erased = erase(ledger.con, found.targets)
                 name = record_request(ledger, found.targets, request.kinds, place.repo.author().name)
-                add_forgotten_words(ledger.con, name, _words_of(request, matched, prompts))
+                add_forgotten_words(ledger.con, name, _words_to_refuse(request, matched, prompts))
             history.note_for_undo(layout.run, name, erased.touched, erased.commits)
         return ForgetResult(name, erased, cleared, others, _finish_deletion(place))
 
 
-def _words_of(
+def _words_to_refuse(
     request: ForgetRequest, matched: Iterable[str], prompts: Iterable[str]
 ) -> Iterator[tuple[str, WordScope]]:
     """The words to keep out of texts that are yet to come, each with the texts that it is to be kept out of."""
@@ -132,7 +133,7 @@ def _finish_deletion(place: ForgetPlace) -> Unpublished:
     # Deleted rows stay in free pages until the file is written anew.
     rewrite(layout.data, layout.run)
     with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
-        ref, gone, stones = place.ref(ledger), forgotten(ledger.con), departures.own_tombstones(ledger)
+        ref, gone, stones = place.ref(ledger), forgotten(ledger.con), own_tombstones(ledger.con)
     done = Unpublished()
     if tip_of(place.repo, ref.name) and own_ref.ref_holds(place.repo, ref, gone):
         done = own_ref.unpublish_ref(place.repo, layout.run, ref, gone, stones)
@@ -140,9 +141,7 @@ def _finish_deletion(place: ForgetPlace) -> Unpublished:
         with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger, ledger.transaction():
             sent = departures.read_sent(ledger).marks
             marks = [("tombstone", stone.target) for stone in stones]
-            departures.mark_sent(
-                ledger, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or ""
-            )
+            add_sent_marks(ledger.con, (mark for mark in marks if mark not in sent), tip_of(place.repo, ref.name) or "")
     else:
         own_ref.drop_replaced_tips(place.repo, layout.run, ref)  # cut short after the ref was replaced
     return done

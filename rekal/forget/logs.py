@@ -66,7 +66,5 @@ def _without_lines(path: Path, mention: Match) -> int:
     lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
     kept = [line for line in lines if not mention(line)]
     if len(kept) < len(lines):
-        part = path.with_name(f".{path.name}.part")
-        part.write_text("".join(kept), encoding="utf-8", errors="surrogateescape")
-        part.replace(path)
+        write_atomically(path, "".join(kept).encode("utf-8", "surrogateescape"))
     return len(lines) - len(kept)

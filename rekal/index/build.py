@@ -214,7 +214,7 @@ def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int)
     """Index what is newer than ``after`` in the sessions ``ids``; returns the number of turns added."""
     with translated_errors(ledger.path):
         facets = [row for at in range(0, len(ids), _BATCH) for row in read_facets(ledger.con, ids[at : at + _BATCH])]
-    known = _known_ordinals(con, ids) if after >= 0 else {}
+    known = _stored_ordinals(con, ids) if after >= 0 else {}
     ordinals = _ordinals(con, known, [row.session_id for row in facets])
     writer = Writer(con)
     first = writer.next
@@ -228,7 +228,7 @@ def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int)
     return turns
 
 
-def _known_ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
+def _stored_ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
     sql = "SELECT session_id, session_ord FROM facets WHERE list_contains(?, session_id)"
     return {str(session_id): int(number) for session_id, number in con.execute(sql, [ids]).fetchall()}
 

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rekal.index.writer import Doc, insert_rows, remove_docs
+from rekal.index.writer import Doc, insert_index_rows, remove_docs
 from rekal.store.database import Connection, make_record
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Facets(msgspec.Struct, frozen=True):
         return "\n".join(lines)
 
 
-def _reach(commits: Iterable[str], steps: Mapping[str, Collection[str]]) -> set[str]:
+def _follow_steps(commits: Iterable[str], steps: Mapping[str, Collection[str]]) -> set[str]:
     """``commits`` and all that ``steps`` lead to from them."""
     reached, ahead = set(), list(commits)
     while ahead:
@@ -118,7 +118,7 @@ def changed_sessions(ledger: Connection, after: int) -> list[str]:
     earlier: dict[str, list[str]] = {}
     for new, old, _ in rewrites:
         earlier.setdefault(new, []).append(old)
-    if rewritten := _reach((old for _, old, pos in rewrites if pos > after), earlier):
+    if rewritten := _follow_steps((old for _, old, pos in rewrites if pos > after), earlier):
         found += ledger.execute(_OF_COMMITS, {"commits": list(rewritten)}).fetchall()
     return sorted({str(row[0]) for row in found})
 
@@ -147,7 +147,7 @@ def read_facets(ledger: Connection, session_ids: Sequence[str]) -> list[Facets]:
         (files,), (said,) = _columns(changed.get(session_id), 1), _columns(steering.get(session_id), 1)
         span = (turns, human, started or first, last or started)
         # A commit that was amended, rebased or squashed is found by its old and by its new name.
-        commit = (_distinct(branches, [branch]), _distinct(_reach(shas, later)), _distinct(subjects))
+        commit = (_distinct(branches, [branch]), _distinct(_follow_steps(shas, later)), _distinct(subjects))
         turns_of = zip((_last_name(sha, later) for sha in shas), subjects, firsts, lasts, strict=True)
         linked = sorted(set(turns_of), key=lambda one: (one[2], one[3], one[0], one[1] or ""))
         known = (_distinct(paths, files), _distinct(commands), list(said), linked)
@@ -192,11 +192,11 @@ def replace_facets(
     ``ordinals`` are numbers by session id, ``indexed`` those of sessions that have rows already.
     """
     _remove_facets(index, indexed)
-    insert_rows(index, "facets", _FACETS_TYPES, [_facet_row(row, ordinals[row.session_id]) for row in rows])
+    insert_index_rows(index, "facets", _FACETS_TYPES, [_facet_row(row, ordinals[row.session_id]) for row in rows])
     files = [(ordinals[row.session_id], path) for row in rows for path in row.files]
-    insert_rows(index, "session_files", ("INTEGER", "VARCHAR"), files)
+    insert_index_rows(index, "session_files", ("INTEGER", "VARCHAR"), files)
     linked = [(ordinals[row.session_id], *one) for row in rows for one in row.linked]
-    insert_rows(index, "session_commits", ("INTEGER", "VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), linked)
+    insert_index_rows(index, "session_commits", ("INTEGER", "VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), linked)
     return [Doc("facet", row.text(), session_ord=ordinals[row.session_id], session_id=row.session_id) for row in rows]
 
 
@@ -220,7 +220,7 @@ def copy_opened(ledger: Connection, index: Connection, after: int) -> None:
            GROUP BY session_id ORDER BY session_id"""
     ).fetchall()
     index.execute("DELETE FROM opened")
-    insert_rows(index, "opened", ("VARCHAR", "INTEGER", "INTEGER", "VARCHAR"), rows)
+    insert_index_rows(index, "opened", ("VARCHAR", "INTEGER", "INTEGER", "VARCHAR"), rows)
 
 
 # Who speaks in a turn, where its text says so: "Ada: I moved it".
@@ -273,7 +273,7 @@ def write_speakers(index: Connection, ordinals: Sequence[int]) -> None:
             turns[int(number)].append((int(doc), str(label)))
     sizes = _count_turns(index, list(turns))
     rows = [(number, *row) for number, said in turns.items() for row in _speech(said, sizes[number])]
-    insert_rows(index, "speech", ("INTEGER", "INTEGER", "VARCHAR", "VARCHAR"), rows)
+    insert_index_rows(index, "speech", ("INTEGER", "INTEGER", "VARCHAR", "VARCHAR"), rows)
 
 
 def _count_turns(index: Connection, ordinals: Sequence[int]) -> dict[int, int]:

@@ -62,7 +62,9 @@ class Filters(msgspec.Struct, frozen=True):
 
     def lets_path(self, path: str) -> bool:
         """True if ``file`` lets the path of a tracked file through."""
-        return f"/{_segments(self.file)}/".casefold() in f"/{path}/".casefold() if _segments(self.file) else True
+        return (
+            f"/{_path_segments(self.file)}/".casefold() in f"/{path}/".casefold() if _path_segments(self.file) else True
+        )
 
 
 NO_FILTERS = Filters()
@@ -75,7 +77,7 @@ def micros_since_1970(when: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
-def _segments(path: str | None) -> str:
+def _path_segments(path: str | None) -> str:
     return (path or "").replace("\\", "/").removeprefix("./").strip("/")
 
 
@@ -83,7 +85,7 @@ def _conditions(filters: Filters) -> list[tuple[str, str]]:
     """SQL conditions on ``facets``, each with its value."""
     given = (
         (
-            _segments(filters.file),
+            _path_segments(filters.file),
             """session_ord IN (SELECT session_ord FROM session_files
                WHERE contains('/' || lower(path) || '/', '/' || lower(?) || '/'))""",
         ),

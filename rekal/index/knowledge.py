@@ -19,7 +19,7 @@ from rekal.index import schema
 from rekal.index.bm25 import find_occurrences, score_kind, term_weights
 from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.reader import IndexedText, IndexReader
-from rekal.index.writer import Doc, Writer, insert_rows, remove_docs
+from rekal.index.writer import Doc, Writer, insert_index_rows, remove_docs
 from rekal.store.database import Connection
 
 if TYPE_CHECKING:  # a recall, which only searches, does without what cuts
@@ -130,11 +130,11 @@ def _add(con: Connection, repo: Repo, files: Sequence[ProseFile], scrub: Scrub) 
         blobs = read_objects(repo, sorted({file.blob for file in batch}))
         for file in batch:
             if file.blob in blobs:
-                found = cut_prose(file.path, _decoded(blobs[file.blob]))
+                found = cut_prose(file.path, _decode_file(blobs[file.blob]))
                 writer.add([_doc(file.path, one, scrub) for one in found])
                 rows.append((file.path, file.blob))
     writer.flush()
-    insert_rows(con, "knowledge", ("VARCHAR", "VARCHAR"), rows)
+    insert_index_rows(con, "knowledge", ("VARCHAR", "VARCHAR"), rows)
 
 
 def _doc(path: str, one: ProsePassage, scrub: Scrub) -> Doc:
@@ -154,7 +154,7 @@ def _batches(files: Sequence[ProseFile]) -> Iterable[list[ProseFile]]:
         yield batch
 
 
-def _decoded(data: bytes) -> str:
+def _decode_file(data: bytes) -> str:
     """A file's text; empty for what is none (binary, or a pointer to a large file kept elsewhere)."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")

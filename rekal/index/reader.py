@@ -236,7 +236,7 @@ class IndexReader:
         rows = self.columns(_each_term(wanted) if len(wanted) <= _MOST_SELECTS else _all_terms(wanted))
         return Postings(tuple(terms), known, rows["term"], rows["doc_id"], rows["tf"])
 
-    def known_terms(self, terms: Sequence[str]) -> set[str]:
+    def stored_terms(self, terms: Sequence[str]) -> set[str]:
         """The ``terms`` that the index has ever seen, in documents of any kind."""
         return set(self._term_ids(list(dict.fromkeys(terms))))
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from rekal.embed.base import Embedder, Vectors
 from rekal.errors import StoreDamaged, StoreUnwritable
+from rekal.files import write_atomically
 from rekal.index.reader import open_index
 from rekal.store.database import Connection
 from rekal.store.locks import hold_lock
@@ -238,9 +239,13 @@ def _record(dim: int) -> np.dtype[np.void]:
     return np.dtype([("key", "<u8"), ("vec", "<f4", (dim,))])
 
 
+def _pack_head(dim: int, model_id: str) -> bytes:
+    return _HEAD.pack(_MAGIC, _VERSION, dim, model_id.encode()[:496])
+
+
 def _append_records(path: Path, model_id: str, dim: int, data: bytes) -> None:
     if not path.exists() or path.stat().st_size < _HEAD.size:
-        path.write_bytes(_HEAD.pack(_MAGIC, _VERSION, dim, model_id.encode()[:496]))
+        path.write_bytes(_pack_head(dim, model_id))
     with path.open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
         whole = size - (size - _HEAD.size) % _record_size(dim)
@@ -279,8 +284,5 @@ def _prune(path: Path, keep: Keys) -> int:
         return 0
     records = np.zeros(int(kept.sum()), _record(vectors.dim))
     records["key"], records["vec"] = vectors.keys[kept], vectors.matrix[kept]
-    building = path.with_suffix(".building")
-    building.unlink(missing_ok=True)
-    _append_records(building, vectors.model_id, vectors.dim, records.tobytes())
-    building.replace(path)
+    write_atomically(path, _pack_head(vectors.dim, vectors.model_id) + records.tobytes())
     return int((~kept).sum())

@@ -153,7 +153,7 @@ def _insert_docs(con: Connection, docs: Sequence[Doc], first: int, lengths: Ints
 def _term_ids(con: Connection, terms: list[str]) -> Ints:
     """Ids of distinct ``terms``, in order; those never seen get new ones."""
     first_new = read_number(con, "SELECT coalesce(max(term_id) + 1, 0) FROM terms")
-    found = np.full(len(terms), -1, np.int32) if not first_new else _known_term_ids(con, terms)
+    found = np.full(len(terms), -1, np.int32) if not first_new else _stored_term_ids(con, terms)
     unseen = np.flatnonzero(found < 0)
     found[unseen] = np.arange(first_new, first_new + len(unseen), dtype=np.int32)
     rows = {"id": found[unseen], "term": _objects((terms[at] for at in unseen), len(unseen))}
@@ -162,7 +162,7 @@ def _term_ids(con: Connection, terms: list[str]) -> Ints:
     return found
 
 
-def _known_term_ids(con: Connection, terms: list[str]) -> Ints:
+def _stored_term_ids(con: Connection, terms: list[str]) -> Ints:
     found = np.full(len(terms), -1, np.int32)
     con.register("batch", {"place": np.arange(len(terms)), "term": _objects(terms, len(terms))})
     known = con.execute(
@@ -173,7 +173,7 @@ def _known_term_ids(con: Connection, terms: list[str]) -> Ints:
     return found
 
 
-def insert_rows(con: Connection, table: str, types: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
+def insert_index_rows(con: Connection, table: str, types: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
     """Append a few rows, with lists in them or not; ``types`` are those of the columns, in order."""
     if rows:
         columns = ", ".join(f"unnest(?::{kind}[])" for kind in types)

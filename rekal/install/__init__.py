@@ -23,7 +23,9 @@ __all__ = ["Hook", "Installed", "Removed", "install_rekal", "repair_hooks", "uni
 
 
 class Installed(msgspec.Struct, frozen=True):
-    """What is in place now. ``lines`` are files relative to the work tree; ``notes`` are sentences for the user."""
+    """The hooks, lines and skill in place now.
+
+    ``lines`` are files relative to the work tree; ``notes`` are sentences for the user."""
 
     hooks: tuple[Hook, ...]
     lines: tuple[str, ...] = ()
@@ -32,7 +34,7 @@ class Installed(msgspec.Struct, frozen=True):
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """What was taken away, and sentences about what was left."""
+    """The hooks, lines and skill that were taken away, and sentences about what was left."""
 
     hooks: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
@@ -47,6 +49,7 @@ def install_rekal(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_
     nothing changed, when git takes post-commit from a tracked file or from a directory that cannot be written; and
     :class:`rekal.errors.StoreUnwritable` when the git directory cannot be.
     """
+    # Before anything is written: a refusal must leave the repository as it was.
     hooks.plan_hooks(repo)
     with _writing(repo):
         return _install(repo, tuple(agents), executable, hooks_only)
@@ -55,7 +58,9 @@ def install_rekal(repo: Repo, agents: Iterable[str], executable: Path, *, hooks_
 def _install(repo: Repo, agents: tuple[str, ...], executable: Path, hooks_only: bool) -> Installed:
     for directory in (repo.store_dir, repo.private_dir, repo.private_dir / "spool"):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Each change is noted before it is made, so that `clean` can undo an install that was killed.
     journal = Journal(repo)
+    # First of all, so that `git add -A` in another terminal cannot take the store's files.
     exclude.add_patterns(repo, journal)
     _point_to_root(repo, journal)
     put = hooks.install_hooks(repo, executable, journal)
@@ -96,6 +101,7 @@ def _uninstall(repo: Repo) -> Removed:
     tree = _tree(repo)
     skilled = skill.uninstall_skill(tree, journal) if tree else None
     cleaned = lines.uninstall_lines(tree, journal) if tree else []
+    # Hosts would call a rekal that has no store any more.
     _, left = host_hooks.turn_off(repo)
     journal = Journal(repo)  # turning off has written its own changes down
     removed, notes = hooks.uninstall_hooks(repo, journal)
@@ -119,6 +125,7 @@ def _tree(repo: Repo) -> Path | None:
     """The work tree whose instruction files are ours to mark: the main one, or of a bare repository the current one."""
     if not repo.bare:
         return repo.root
+    # A bare repository has no files of its own to mark.
     return None if repo.worktree == repo.root else repo.worktree
 
 
@@ -128,5 +135,6 @@ def _pointer(repo: Repo) -> Path:
 
 def _point_to_root(repo: Repo, journal: Journal) -> None:
     """Tell hooks in linked work trees where the main one is, when it is not where its git directory is."""
+    # With --separate-git-dir or in a submodule the work tree cannot be told from the git directory's place.
     if repo.root not in (repo.common_dir, repo.common_dir.parent):
         _pointer(repo).write_text(f"{repo.root}\n", "utf-8", "surrogateescape")

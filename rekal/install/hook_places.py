@@ -24,14 +24,16 @@ from rekal.errors import RekalError
 from rekal.git import Repo, find_repo
 from rekal.install import exclude
 
+# post-merge also runs after a pull; a fetch runs no hook, so the next command looks for what it brought.
 NAMES = ("post-commit", "post-merge", "post-rewrite", "pre-push")
 ID = "# managed by rekal (hook 1): `rekal clean` removes this and puts back what was here before"
+# The version is left out: an upgrade has to know hooks of earlier versions as its own.
 _ANY_ID = b"# managed by rekal"  # also what earlier hooks called themselves
 
 Kind = Literal["own", "tree", "husky", "shared"]
 
 
-class Place(msgspec.Struct, frozen=True):
+class HookPlace(msgspec.Struct, frozen=True):
     """A directory that git takes hooks from.
 
     ``own``: inside the git directory. ``tree``: inside the work tree ``tree`` (``core.hooksPath`` names it), so files
@@ -45,7 +47,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """Where one hook of ours goes. ``pattern`` hides a new file in the work tree from git's status.
+    """The place of one hook of ours. ``pattern`` hides a new file in the work tree from git's status.
 
     ``note`` is what the user should know about it. A slot without ``path`` cannot be had: the file that stands there is
     tracked, and the user has to add ``line`` to it.
@@ -59,13 +61,15 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is a hook of rekal's, of any version."""
+    """True if a file is a hook of rekal's, of any version."""
+    # In the first lines alone: a hook that quotes ours further down is not ours.
     return any(row.startswith(_ANY_ID) for row in files.read_or_empty(path).splitlines()[:5])
 
 
-def find_places(repo: Repo) -> tuple[Place, ...]:
+def find_places(repo: Repo) -> tuple[HookPlace, ...]:
     """Every directory that git takes this repository's hooks from; a relative ``core.hooksPath`` is one a work tree."""
     main, *linked = repo.worktrees() or (repo.root,)
+    # The main work tree first: of a directory that two name, its place counts.
     first = _place(repo, main, (main, *linked))
     found = {first.directory: first}
     for tree in linked:
@@ -79,16 +83,16 @@ def find_places(repo: Repo) -> tuple[Place, ...]:
 
 
 def _belongs(repo: Repo, tree: Path) -> bool:
-    """Whether a listed work tree is still ours: its directory may have been given to another repository."""
+    """True if a listed work tree is still ours: its directory may have been given to another repository."""
     try:
         return find_repo(tree).common_dir == repo.common_dir
     except RekalError:
         return False
 
 
-def _place(repo: Repo, tree: Path, trees: tuple[Path, ...]) -> Place:
+def _place(repo: Repo, tree: Path, trees: tuple[Path, ...]) -> HookPlace:
     directory = msgspec.structs.replace(repo, worktree=tree).hooks_path().resolve()
-    return Place(directory, *_kind(repo, directory, trees))
+    return HookPlace(directory, *_kind(repo, directory, trees))
 
 
 def _kind(repo: Repo, directory: Path, trees: tuple[Path, ...]) -> tuple[Kind, Path]:
@@ -96,6 +100,7 @@ def _kind(repo: Repo, directory: Path, trees: tuple[Path, ...]) -> tuple[Kind, P
         return "own", repo.root
     for tree in trees:
         if directory.is_relative_to(tree.resolve()):
+            # Only husky's generated directory is called by one underscore.
             return ("husky" if directory.name == "_" else "tree"), tree.resolve()
     return "shared", repo.root
 
@@ -106,12 +111,13 @@ def standalone_hook(repo: Repo, name: str) -> Path:
 
 
 def call_line(name: str) -> str:
-    """What a user adds to a tracked hook. It does nothing for a teammate without rekal."""
+    """The line that a user adds to a tracked hook. It does nothing for a teammate without rekal."""
+    # --git-common-dir, since in a linked work tree .git is a file.
     return f'rekal="$(git rev-parse --git-common-dir)/rekal/{name}"; [ ! -x "$rekal" ] || "$rekal" "$@"'
 
 
-def find_slot(repo: Repo, place: Place, name: str) -> Slot:
-    """Where hook ``name`` goes in ``place``."""
+def find_slot(repo: Repo, place: HookPlace, name: str) -> Slot:
+    """Find the place of hook ``name`` in ``place``."""
     if place.kind == "tree":
         return _tree_slot(repo, place, name)
     if place.kind == "husky":
@@ -119,7 +125,7 @@ def find_slot(repo: Repo, place: Place, name: str) -> Slot:
     return Slot(name, place.directory / name)
 
 
-def _tree_slot(repo: Repo, place: Place, name: str) -> Slot:
+def _tree_slot(repo: Repo, place: HookPlace, name: str) -> Slot:
     path = place.directory / name
     if is_wired(path, name):
         return Slot(name, standalone_hook(repo, name))
@@ -128,7 +134,7 @@ def _tree_slot(repo: Repo, place: Place, name: str) -> Slot:
     return Slot(name, path, pattern=_pattern(place, path))
 
 
-def _husky_slot(repo: Repo, place: Place, name: str) -> Slot:
+def _husky_slot(repo: Repo, place: HookPlace, name: str) -> Slot:
     """Beside husky's user hooks while the user has none of that name: `npm install` leaves that file alone.
 
     Otherwise in place of husky's generated dispatcher, which git ignores and husky writes anew when it is installed.
@@ -146,19 +152,20 @@ def _husky_slot(repo: Repo, place: Place, name: str) -> Slot:
     return Slot(name, generated, pattern=_pattern(place, generated), note=note)
 
 
-def _pattern(place: Place, path: Path) -> str:
+def _pattern(place: HookPlace, path: Path) -> str:
     return exclude.exact_pattern(path.relative_to(place.tree).as_posix())
 
 
 def is_wired(path: Path, name: str) -> bool:
-    """Whether the user's hook calls ours by the line of :func:`call_line`."""
+    """True if the user's hook calls ours by the line of :func:`call_line`."""
     return f"/rekal/{name}".encode() in files.read_or_empty(path) and not is_ours(path)
 
 
 def is_tracked(repo: Repo, tree: Path, path: Path) -> bool:
-    """Whether git tracks ``path`` in ``tree``."""
+    """True if git tracks ``path`` in ``tree``."""
     there = msgspec.structs.replace(repo, worktree=tree)
     name = path.relative_to(tree).as_posix()
+    # Literal: a directory may be called `[x]`, which git would take for a pattern.
     return there.ask("--literal-pathspecs", "ls-files", "--error-unmatch", "--", name) is not None
 
 
@@ -172,18 +179,19 @@ _SIGNS: tuple[tuple[bytes, Manager], ...] = (
     (b"call_lefthook", "lefthook"),
     (b'. "$(dirname "$0")/h"', "husky"),
 )
+# Sourcing is safe for these alone: our hook is run by sh, which need not be bash.
 _SH = ("sh", "dash", "ash")
 # A script that looks itself up sees the difference between being run and being sourced.
 _SELF = (b"BASH_SOURCE", b"FUNCNAME", b"BASH_ARGV0")
 
 
 def chained_path(hook: Path) -> Path:
-    """Where the hook that stood at ``hook`` is kept."""
+    """Path under which the hook that stood at ``hook`` is kept."""
     return hook.with_name(hook.name + SUFFIX)
 
 
 def find_manager(hook: Path) -> Manager | None:
-    """Which hook manager generated this file: such a file can be had again from the manager."""
+    """Name the hook manager that generated this file: such a file can be had again from the manager."""
     content = files.read_or_empty(hook)
     return next((name for sign, name in _SIGNS if sign in content), None)
 
@@ -204,7 +212,8 @@ def lines_to_run(chained: Path, name: str) -> str:
     """The shell lines that run ``chained``; they are reached only under :func:`condition_to_run`."""
     if not files.name_is_taken(chained):
         return "return 0"
-    lines = _run(files.read_or_empty(chained), _where(name))
+    lines = _run_lines(files.read_or_empty(chained), _where(name))
+    # The word in our file is what makes lefthook take it for one of its own.
     if find_manager(chained) == "lefthook":
         lines.insert(
             0, "# LEFTHOOK writes over a file that has its name in it; any other it moves aside, but only once"
@@ -216,14 +225,16 @@ def _where(name: str) -> str:
     return f'"${{0%/*}}/{name}{SUFFIX}"'
 
 
-def _run(content: bytes, where: str) -> list[str]:
+def _run_lines(content: bytes, where: str) -> list[str]:
     """Shell scripts are sourced: $0 keeps the hook's own name, by which many of them know what to do."""
     interpreter, flags = _shebang(content)
     shell = Path(interpreter).name
     if shell in _SH:
         return [*(f"set {flag}" for flag in flags), f". {where}"]
     if shell == "bash" and not any(sign in content for sign in _SELF):
+        # A bash script is sourced by bash, so that $0 stays the hook's name and the script's own features work.
         return [f"""exec {shlex.join([interpreter, *flags])} -c '. {where}' "$0" "$@" """.rstrip()]
+    # Any other program is run by its own shebang and sees the kept file's name as $0.
     return [f'{where} "$@"']
 
 
@@ -231,6 +242,7 @@ def _shebang(content: bytes) -> tuple[str, list[str]]:
     """Interpreter and flags; a text without a shebang is run by sh, as git does."""
     first = content.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     if not first.startswith("#!"):
+        # A NUL near the beginning means a binary, which no shell can source.
         return ("", []) if b"\0" in content[:1024] else ("sh", [])
     words = first[2:].split()
     if words and Path(words[0]).name == "env":

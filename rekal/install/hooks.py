@@ -13,9 +13,10 @@ from rekal import files
 from rekal.errors import Refused
 from rekal.git import Repo
 from rekal.install import exclude, hook_places
-from rekal.install.hook_places import Place, Slot
+from rekal.install.hook_places import HookPlace, Slot
 from rekal.install.manifest import Journal
 
+# A wheel brings the hooks inside the package; in a checkout they stand at its top.
 _PACKAGED = Path(__file__).parents[1] / "_hooks"
 _CHECKOUT = Path(__file__).parents[2] / "hooks"
 
@@ -38,6 +39,7 @@ class Hook(msgspec.Struct, frozen=True):
 def render_hook(name: str, executable: Path, chained: Path) -> bytes:
     """The text of hook ``name`` that starts ``executable`` and runs ``chained`` where that exists."""
     source = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+    # One file without anything beside it: git runs a hook from wherever it was copied to.
     text = (source / name).read_text("utf-8").replace("@COMMON@", (source / "common.sh").read_text("utf-8"))
     values = {
         "@ID@": hook_places.ID,
@@ -50,8 +52,8 @@ def render_hook(name: str, executable: Path, chained: Path) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def plan_hooks(repo: Repo) -> list[tuple[Place, Slot]]:
-    """Where each hook goes.
+def plan_hooks(repo: Repo) -> list[tuple[HookPlace, Slot]]:
+    """Find the place of each hook.
 
     Raises :class:`Refused` when post-commit cannot be had without changing a tracked file, or nothing can be written
     where git looks (``core.hooksPath=/dev/null`` switches hooks off).
@@ -75,6 +77,7 @@ def plan_hooks(repo: Repo) -> list[tuple[Place, Slot]]:
 
 
 def _writable(directory: Path) -> bool:
+    # The directory of hooks may be missing; git makes none, so that ours to create counts.
     nearest = next(p for p in (directory, *directory.parents) if p.exists())
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
@@ -83,13 +86,14 @@ def install_hooks(repo: Repo, executable: Path, journal: Journal) -> tuple[Hook,
     """Install or upgrade all hooks. Raises :class:`Refused` before anything is changed."""
     slots = plan_hooks(repo)
     for place in {place.directory: place for place, _ in slots}.values():
+        # Registered before the hooks are there: a `clean` of another repository must not remove them in between.
         if place.kind == "shared":
             _register(place.directory, repo.root, journal)
-    return tuple(_put(repo, slot, executable, journal) for _, slot in slots)
+    return tuple(_put_hook(repo, slot, executable, journal) for _, slot in slots)
 
 
 def warn_of_shared_hooks(repo: Repo) -> list[str]:
-    """What to know about the directories that git takes hooks from."""
+    """Sentences about the directories that git takes hooks from."""
     return [
         f"git takes every repository's hooks from {place.directory}: rekal's, too, are there, and do nothing elsewhere"
         for place in hook_places.find_places(repo)
@@ -97,7 +101,7 @@ def warn_of_shared_hooks(repo: Repo) -> list[str]:
     ]
 
 
-def _put(repo: Repo, slot: Slot, executable: Path, journal: Journal) -> Hook:
+def _put_hook(repo: Repo, slot: Slot, executable: Path, journal: Journal) -> Hook:
     hook = slot.path
     if hook is None:
         note = f"{slot.name} is a tracked file; to have rekal called, add to it: {slot.line}"
@@ -162,18 +166,18 @@ def uninstall_hooks(repo: Repo, journal: Journal) -> tuple[list[str], list[str]]
             continue
         directories = [place.directory] + ([place.directory.parent] if place.kind == "husky" else [])
         for hook in (directory / name for directory in directories for name in hook_places.NAMES):
-            if _take(hook, notes):
+            if _take_hook_out(hook, notes):
                 removed.append(str(hook))
             journal.forget(hook)
     for name in hook_places.NAMES:
-        if _take(hook_places.standalone_hook(repo, name), notes):
+        if _take_hook_out(hook_places.standalone_hook(repo, name), notes):
             removed.append(str(hook_places.standalone_hook(repo, name)))
         journal.forget(hook_places.standalone_hook(repo, name))
     return removed, notes
 
 
-def _take(hook: Path, notes: list[str]) -> bool:
-    """Undo :func:`_put` for one hook. Returns whether anything of ours was there."""
+def _take_hook_out(hook: Path, notes: list[str]) -> bool:
+    """Undo :func:`_put_hook` for one hook. Returns whether anything of ours was there."""
     files.remove_unfinished(hook)
     chained = hook_places.chained_path(hook)
     before = chained.with_name(chained.name + "-before")
@@ -204,15 +208,17 @@ def _take(hook: Path, notes: list[str]) -> bool:
 
 
 def read_hooks(repo: Repo, executable: Path) -> tuple[Hook, ...]:
-    """What is installed where, read from the files themselves."""
-    return tuple(_state(slot, executable) for place in hook_places.find_places(repo) for slot in _slots(repo, place))
+    """The hooks installed and their places, read from the files themselves."""
+    return tuple(
+        _hook_state(slot, executable) for place in hook_places.find_places(repo) for slot in _slots(repo, place)
+    )
 
 
-def _slots(repo: Repo, place: Place) -> list[Slot]:
+def _slots(repo: Repo, place: HookPlace) -> list[Slot]:
     return [hook_places.find_slot(repo, place, name) for name in hook_places.NAMES]
 
 
-def _state(slot: Slot, executable: Path) -> Hook:
+def _hook_state(slot: Slot, executable: Path) -> Hook:
     if slot.path is None or slot.path.is_dir():
         return Hook(slot.name, None, "refused", note=slot.line or f"{slot.path} is a directory")
     target = _moved_by_pre_commit(slot.path) or slot.path
@@ -222,6 +228,7 @@ def _state(slot: Slot, executable: Path) -> Hook:
         status = "missing"
     elif not hook_places.is_ours(target):
         status = "displaced" if files.name_is_taken(chained) else "missing"
+    # Compared with what would be written now: another path of rekal counts as outdated, too.
     elif files.read_or_empty(target) != render_hook(slot.name, executable, chained) or not os.access(target, os.X_OK):
         status = "outdated"
     return Hook(slot.name, target, status, chained if files.name_is_taken(chained) else None, slot.note)
@@ -236,7 +243,7 @@ def _register(directory: Path, root: Path, journal: Journal) -> None:
     users = files.read_or_empty(path).decode("utf-8", "surrogateescape").splitlines()
     if str(root) not in users:
         journal.creates(path)
-        files.write_through_link(path, _list([*users, str(root)]))
+        files.write_through_link(path, _list_users([*users, str(root)]))
 
 
 def _unregister(directory: Path, root: Path, journal: Journal) -> bool:
@@ -246,9 +253,10 @@ def _unregister(directory: Path, root: Path, journal: Journal) -> bool:
     if not files.name_is_taken(path):
         return False
     users = files.read_or_empty(path).decode("utf-8", "surrogateescape").splitlines()
+    # Repositories that were deleted without `clean` do not keep the hooks alive.
     others = [user for user in users if user != str(root) and _is_set_up(Path(user))]
     if others:
-        files.write_through_link(path, _list(others))
+        files.write_through_link(path, _list_users(others))
     else:
         path.unlink()
     journal.forget(path)
@@ -260,5 +268,5 @@ def _is_set_up(root: Path) -> bool:
     return any((root / name).is_dir() for name in (".rekal", ".git/rekal", "rekal/spool"))
 
 
-def _list(users: list[str]) -> bytes:
+def _list_users(users: list[str]) -> bytes:
     return "".join(f"{user}\n" for user in users).encode("utf-8", "surrogateescape")

@@ -26,9 +26,11 @@ from rekal.store.layout import Layout
 
 Moment = Literal["start", "prompt", "tool", "compact", "end"]
 MARK = " hook "
+# By its words and not by the program's path, which changes when rekal is installed anew elsewhere.
 _OURS = re.compile(r" hook (?:start|prompt|tool|compact|end) --host \w+ ")
 SECONDS = 5  # a host's patience; rekal itself stops after a second and a half
 
+# Tools that change files or run commands; a reading needs no warning.
 _TOOLS = "Edit|Write|MultiEdit|NotebookEdit|Bash"
 
 
@@ -121,6 +123,7 @@ def entries_for(host: Host, executable: Path) -> dict[str, Any]:
                 for m, c in commands.items()
             ]
         }  # fmt: skip
+    # Gemini counts in milliseconds, the others in seconds.
     scale = 1000 if host.form == "gemini" else 1
     out: dict[str, Any] = {}
     for moment, command in commands.items():
@@ -152,12 +155,14 @@ def turn_on(repo: Repo, names: Sequence[str], executable: Path) -> tuple[list[st
 
 
 def _turn_on(repo: Repo, host: Host, executable: Path) -> str:
+    # Taken out first: entries of an earlier version differ, and two of ours would be called.
     turn_off(repo, [host.name])
     path = repo.root / host.file
     if path.is_symlink() and not path.resolve().is_relative_to(repo.root.resolve()):
         raise Refused("it is a link to something outside the repository", "it was left alone")
     raw = files.read_or_empty(path)
     created = not files.name_is_taken(path)
+    # The host may read it; a text inserted as UTF-8 would make it unreadable.
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Refused("it is UTF-16", "it was left alone")
     try:
@@ -191,6 +196,7 @@ def _with_hooks(host: Host, before: str, executable: Path, *, created: bool) -> 
         body = entries if host.form == "kiro" else {"hooks": entries}
         text = json.dumps(head | body, indent=2) + "\n"
         return (text, []) if created else (before + text, [Insert(len(before), text)])
+    # Places count in characters of the text without its byte order mark, which is put back at the end.
     text, inserts = before.removeprefix("\ufeff"), []
     if host.form == "kiro":
         inserts = add_entries(text, ["hooks"], entries["hooks"])
@@ -238,6 +244,7 @@ def _take_out(repo: Repo, one: Touched, journal: Journal) -> str:
     files.remove_unfinished(path)
     raw = files.read_or_empty(path)
     pattern = exclude.exact_pattern(one.file)
+    # By the hash of what we wrote: only a file that nobody touched since is removed.
     if one.created and (not files.name_is_taken(path) or _hash(raw) == one.after):
         path.unlink(missing_ok=True)
         journal.forget(path)
@@ -245,6 +252,7 @@ def _take_out(repo: Repo, one: Touched, journal: Journal) -> str:
         return ""
     text = raw.decode("utf-8", "surrogateescape")
     after = remove_inserts(text, one.inserts) if one.inserts else None
+    # The host has written the file anew, so that our text does not stand there word for word.
     if after is None and MARK in text:
         after = _without_ours(text)
         if after is None:
@@ -268,7 +276,7 @@ def _without_ours(text: str) -> str | None:
 
 def _pruned(value: Any) -> Any:
     if isinstance(value, list):
-        kept = [(item, _pruned(item)) for item in value if not _is_ours(item)]
+        kept = [(item, _pruned(item)) for item in value if not _runs_rekal(item)]
         # A group of handlers that held ours alone goes with them.
         return [new for old, new in kept if not (isinstance(old, dict) and old.get("hooks") and not new.get("hooks"))]
     if isinstance(value, dict):
@@ -277,7 +285,7 @@ def _pruned(value: Any) -> Any:
     return value
 
 
-def _is_ours(item: Any) -> bool:
+def _runs_rekal(item: Any) -> bool:
     if not isinstance(item, dict):
         return False
     action = item.get("action")
@@ -296,6 +304,7 @@ def hosts_state(repo: Repo) -> dict[str, str]:
             continue
         text = files.read_or_empty(repo.root / one.file).decode("utf-8", "replace")
         whole = MARK in text or (HOSTS[name].form == "opencode" and "rekal" in text)
+        # A file without JSON is a plugin's program text, which only has to be there.
         held = all(insert.text in text for insert in one.inserts) and (is_json(text) or not text.startswith("{"))
         out[name] = "on" if whole and held else "changed"
     return out
@@ -320,6 +329,7 @@ def _host_record(repo: Repo) -> Path:
 
 def _host_save(repo: Repo, hosts: tuple[Touched, ...]) -> None:
     path = _host_record(repo)
+    # `clean` removes the directory first and must not bring it back.
     if not path.parent.is_dir():
         return
     if hosts:

@@ -15,6 +15,7 @@ import msgspec
 
 from rekal.errors import Refused
 
+# White space and comments: between any two parts of the text either may stand.
 _SKIP = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.S)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _ATOM = re.compile(r"[^\s,:\[\]{}\"/]+")
@@ -37,6 +38,7 @@ def add_entries(text: str, path: Sequence[str], entries: Mapping[str, Any] | Seq
     if text[start : start + 1] != "{":
         raise Refused("the file does not hold a JSON object", "mend it, or put the lines in by hand")
     end = _value_end(text, start)
+    # A second value behind the first would make the host read another file than we changed.
     if _skip(text, end) != len(text):
         raise Refused("the file does not hold one JSON object", "mend it, or put the lines in by hand")
     for depth, name in enumerate(path):
@@ -68,6 +70,7 @@ def _json_insert(text: str, opening: int, entry: str) -> Insert:
 
 def apply_inserts(text: str, inserts: Sequence[Insert]) -> str:
     """``text`` with the inserts made, each at its place in the original."""
+    # From the end, so that an insert does not move the places of those before it.
     for one in sorted(inserts, key=lambda one: one.place, reverse=True):
         text = text[: one.place] + one.text + text[one.place :]
     return text
@@ -76,6 +79,7 @@ def apply_inserts(text: str, inserts: Sequence[Insert]) -> str:
 def remove_inserts(text: str, inserts: Sequence[Insert]) -> str | None:
     """``text`` without what was inserted; None when it does not stand there word for word, once, any more."""
     for one in reversed(inserts):
+        # Twice means that somebody copied our entry: which of the two is ours cannot be told.
         if text.count(one.text) != 1:
             return None
         text = text.replace(one.text, "")
@@ -103,6 +107,7 @@ def read_json(text: str) -> Any:
             if after == at:
                 raise Refused("the file is no JSON", "mend it")
             at = after
+        # A trailing comma, which the json module refuses.
         elif text[at] == "," and text[_skip(text, at + 1) :][:1] in ("}", "]"):
             at += 1
         else:

@@ -31,6 +31,7 @@ def with_line(content: bytes, line: bytes) -> bytes:
 
     The line has an end exactly when the content had one; that is how :func:`without_line` knows what to take away.
     """
+    # In bytes: the file may be in any encoding that has ASCII in it.
     rows = content.splitlines(keepends=True)
     marked = [i for i, row in enumerate(rows) if MARKER.encode() in row]
     if marked:
@@ -38,6 +39,7 @@ def with_line(content: bytes, line: bytes) -> bytes:
         kept = [row for i, row in enumerate(rows) if i not in marked[1:]]
         kept[first] = line + _ending(rows[first])
         return b"".join(kept)
+    # The file's own line end: git would show the whole file as changed by a mixed one.
     newline = b"\r\n" if b"\r\n" in content else b"\n"
     if rows and not _ending(rows[-1]):
         return content + newline + line
@@ -48,6 +50,7 @@ def without_line(content: bytes) -> bytes:
     """``content`` as it was before :func:`with_line`, whatever was written around the line since."""
     rows = content.splitlines(keepends=True)
     kept = [row for row in rows if MARKER.encode() not in row]
+    # Without a final line end before us, the one in front of our line was ours as well.
     if rows and kept and len(kept) < len(rows) and not _ending(rows[-1]) and MARKER.encode() in rows[-1]:
         kept[-1] = kept[-1].removesuffix(_ending(kept[-1]))
     return b"".join(kept)
@@ -60,8 +63,9 @@ def _ending(row: bytes) -> bytes:
 def install_lines(repo: Repo, tree: Path, agents: Iterable[str], journal: Journal) -> tuple[list[str], list[str]]:
     """Put the line where ``agents`` will read it. Returns the files that hold it, and notes on those that do not."""
     held, notes = [], []
+    # Several agents read AGENTS.md: it gets one line.
     for name in sorted({file_for(agent) for agent in agents}):
-        trouble = _put(repo, tree, tree / name, journal)
+        trouble = _put_line(repo, tree, tree / name, journal)
         if trouble:
             notes.append(f"{name} {trouble}")
         else:
@@ -69,8 +73,9 @@ def install_lines(repo: Repo, tree: Path, agents: Iterable[str], journal: Journa
     return held, notes
 
 
-def _put(repo: Repo, tree: Path, path: Path, journal: Journal) -> str | None:
+def _put_line(repo: Repo, tree: Path, path: Path, journal: Journal) -> str | None:
     """Write the line into one file; what was wrong with it otherwise."""
+    # Writing through a link would change a file of somebody else's, such as one shared by all projects.
     if path.is_symlink() and not (path.is_file() and path.resolve().is_relative_to(tree.resolve())):
         return "is a link to something outside the repository and was left alone"
     if not files.stays_below(path.parent, tree):
@@ -98,6 +103,7 @@ def _put(repo: Repo, tree: Path, path: Path, journal: Journal) -> str | None:
 def uninstall_lines(tree: Path, journal: Journal) -> list[str]:
     """Take the line out of every file that has it; a file that we made and that nobody wrote into goes with it."""
     cleaned = []
+    # All agents' files and not those of today's settings: an agent may have been switched off since.
     for name in sorted({info.instruction_file for info in describe_built_in()}):
         path = tree / name
         if not files.stays_below(path, tree):

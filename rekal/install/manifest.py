@@ -35,6 +35,7 @@ class Journal:
     def creates(self, path: Path) -> None:
         """Note that ``path`` is about to be created by us, its missing directories included, and make those."""
         missing = [p for p in path.parents if not p.exists()]
+        # From the top down, each noted before it is made: a kill between the two costs a note of nothing.
         for directory in reversed(missing):
             self._save(directories=(*self._manifest.directories, self._name(directory)))
             directory.mkdir(exist_ok=True)
@@ -42,7 +43,7 @@ class Journal:
             self._save(files=(*self._manifest.files, self._name(path)))
 
     def created(self, path: Path) -> bool:
-        """Whether ``path`` exists only because of us."""
+        """True if ``path`` exists only because of us."""
         return self._name(path) in self._manifest.files
 
     def forget(self, path: Path) -> None:
@@ -57,13 +58,16 @@ class Journal:
             directory = self._root / name
             try:
                 directory.rmdir()
+            # Removed by somebody else: the note goes as well.
             except FileNotFoundError:
                 pass
+            # Not empty: what is in there is not ours, and so the directory stays noted for a later try.
             except OSError:
                 continue
             self._save(directories=tuple(d for d in self._manifest.directories if d != name))
 
     def _name(self, path: Path) -> str:
+        # A shared directory of hooks lies outside, where only the absolute path names it.
         return str(path.relative_to(self._root) if path.is_relative_to(self._root) else path)
 
     def _save(self, **changes: tuple[str, ...]) -> None:

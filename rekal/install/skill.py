@@ -22,6 +22,7 @@ def install_skill(repo: Repo, tree: Path, journal: Journal) -> str | None:
     text, before = _TEXT.read_bytes(), files.read_or_empty(path)
     if before == text:
         return None
+    # A skill of the same name without our mark is the user's own.
     if files.name_is_taken(path) and MARKER.encode() not in before:
         return f"{NAME} is not rekal's and was left alone"
     try:

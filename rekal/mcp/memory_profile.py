@@ -111,7 +111,7 @@ def _weights(call: AgentCall, project: str | None) -> RankWeights:
     return RankWeights(**{_WEIGHTS[key]: value for key, value in chosen.items()})
 
 
-def _search_memories(call: AgentCall, limit: int) -> list[ScoredMemory]:
+def _memories_for_call(call: AgentCall, limit: int) -> list[ScoredMemory]:
     project = call_project(call)
     held = _memory_held(call, project, call.text("memory_type"), call.text("conversation_id"))
     if tier := call.text("tier"):
@@ -120,7 +120,7 @@ def _search_memories(call: AgentCall, limit: int) -> list[ScoredMemory]:
 
 
 def _memory_search(call: AgentCall) -> ToolAnswer:
-    found = _search_memories(call, call.number("limit", 10, MOST_ROWS))
+    found = _memories_for_call(call, call.number("limit", 10, MOST_ROWS))
     return answer_rows([memory_fields(one.memory, one.score) for one in found])
 
 
@@ -201,7 +201,7 @@ def _conflict_fields(call: AgentCall, project: str | None, *, every: bool) -> li
 
 
 def _build_context(call: AgentCall) -> ToolAnswer:
-    found = _search_memories(call, call.number("limit", 10, MOST_ROWS))
+    found = _memories_for_call(call, call.number("limit", 10, MOST_ROWS))
     query = call.text("query")
     if "min_score" in call.arguments:  # version 3
         least = float(call.arguments["min_score"])

@@ -24,7 +24,7 @@ def _input(required: tuple[str, ...] = (), **properties: Fields) -> Fields:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def _words_of(words: str) -> Fields:
+def _wording(words: str) -> Fields:
     return {"type": "string", "description": words}
 
 
@@ -39,7 +39,7 @@ def _search_search(call: AgentCall) -> ToolAnswer:
     query = call.text("query")
     limit = call.number("limit", call.number("top_k", 10, _MOST), _MOST)
     types = set(call.texts("source_types"))
-    results = [] if types and "memory" not in types else _search_memories(call, query, limit)
+    results = [] if types and "memory" not in types else _memory_rows(call, query, limit)
     if call.desk.app is not None and (not types or types & {"session", "message"}):
         results += _search_sessions(call, query, limit)
     results = results[:limit]
@@ -51,7 +51,7 @@ def _search_search(call: AgentCall) -> ToolAnswer:
     return say(text, {"results": results})
 
 
-def _search_memories(call: AgentCall, query: str, limit: int) -> list[Fields]:
+def _memory_rows(call: AgentCall, query: str, limit: int) -> list[Fields]:
     since = call.text("since")
     held = [one for one in call.desk.memories().current() if not since or one.occurred_at.isoformat() >= since]
     found = rank_by_text(call.desk, held, query, limit, RankWeights(0.5, 0.5, 0.0))
@@ -118,10 +118,10 @@ def recall_tools() -> list[Tool]:
     adds = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
     search = _input(
         ("query",),
-        query=_words_of("What to look for"),
+        query=_wording("What to look for"),
         limit=_amount("How many results at most"),
         top_k=_amount("The same as limit"),
-        since=_words_of("Only from this date on"),
+        since=_wording("Only from this date on"),
         source_types={**_TEXTS, "description": "Only these: memory, session"},
         min_confidence=_amount("Least score of a memory"),
     )
@@ -129,12 +129,12 @@ def recall_tools() -> list[Tool]:
         ("recall_search", "Search past sessions and memories.", search, reads, _search_search),
         (
             "memory_save", "Remember a text.",
-            _input(("text",), text=_words_of("What to remember"), tags={**_TEXTS, "description": "Its tags"}),
+            _input(("text",), text=_wording("What to remember"), tags={**_TEXTS, "description": "Its tags"}),
             adds, _search_save,
         ),
         (
             "recall_remember", "Remember a fact, with today's date.",
-            _input(("text",), text=_words_of("The fact"), human={"type": "boolean", "description": "A person said so"}),
+            _input(("text",), text=_wording("The fact"), human={"type": "boolean", "description": "A person said so"}),
             adds, _search_remember,
         ),
         (

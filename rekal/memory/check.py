@@ -42,7 +42,7 @@ _MOST_NEAR = 3  # rules shown that no pattern names
 _K1, _B = 1.2, 0.75
 
 
-class Nearness(msgspec.Struct, frozen=True):
+class RuleNearness(msgspec.Struct, frozen=True):
     """Cosines of one proposal with each rule: with its ``head`` (approach or decision), with its ``whole`` text."""
 
     head: Floats
@@ -82,7 +82,7 @@ def rule_text(rule: Memory) -> str:
 
 def word_scores(rules: Sequence[Memory], text: str) -> Floats:
     """BM25 of each rule for a proposal, scaled to what it would be in a store of a few rules."""
-    documents = [Counter(document_terms(" ".join((rule.said, *rule.scope.paths)))) for rule in rules]
+    documents = [Counter(document_terms(" ".join((rule.all_words, *rule.scope.paths)))) for rule in rules]
     if not documents:
         return np.zeros(0)
     lengths = np.array([sum(document.values()) for document in documents], np.float64)
@@ -98,7 +98,7 @@ def word_scores(rules: Sequence[Memory], text: str) -> Floats:
     return scores * (math.log(1 + (_SMALL - 0.5) / 1.5) / rarest)
 
 
-def fused_scores(words: Floats, patterns: NDArray[np.bool_], near: Nearness | None) -> Floats:
+def fused_scores(words: Floats, patterns: NDArray[np.bool_], near: RuleNearness | None) -> Floats:
     """The order of rules: nearness in meaning, then words, and a step for rules one of whose patterns stands there."""
     scores: Floats = _WORDS_WEIGHT * (words - _WORDS_MEAN) / _WORDS_SPREAD + _PATTERN_WEIGHT * patterns
     if near is not None:
@@ -110,7 +110,7 @@ def check_text(
     rules: Sequence[Memory],
     proposal: str,
     place: Place = Place(),  # noqa: B008 - frozen
-    near: Nearness | None = None,
+    near: RuleNearness | None = None,
     folders: Collection[str] = (),
     near_enough: float = NEAR_ENOUGH,
 ) -> list[Finding]:
@@ -123,7 +123,7 @@ def check_text(
     considered = [n for n, rule in enumerate(rules) if rule.is_rule and rule.opens_gate and in_scope(rule.scope, place)]
     rules = [rules[n] for n in considered]
     if near is not None:
-        near = Nearness(near.head[considered], near.whole[considered])
+        near = RuleNearness(near.head[considered], near.whole[considered])
     judged = [judge_text(text, rule, folders, place.files) for rule in rules]
     patterns = np.array([one.reason not in ("none", "undone") for one in judged], np.bool_)
     scores = fused_scores(word_scores(rules, text), patterns, near)

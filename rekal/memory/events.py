@@ -42,7 +42,7 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Scope(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a memory holds: globs of paths (none: everywhere) and a branch (None: every branch)."""
+    """The scope of a memory: globs of paths (none: everywhere) and a branch (None: every branch)."""
 
     paths: tuple[str, ...] = ()
     branch: str | None = None
@@ -129,7 +129,7 @@ class Amend(Payload, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Permit(Payload, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether the memory may travel."""
+    """A word on whether the memory may travel."""
 
     on: bool = True
 
@@ -287,7 +287,7 @@ def visible_text(text: str) -> str:
     return text.translate(_WITHOUT_HIDDEN).strip()
 
 
-def check_text(text: str, what: str) -> str:
+def check_memory_text(text: str, what: str) -> str:
     """A text as it may be stored. Raises :class:`UsageError` when it is empty or over the limit."""
     clean = visible_text(text)
     if not clean:
@@ -300,7 +300,7 @@ def check_text(text: str, what: str) -> str:
 
 def check_name(text: str, what: str) -> str:
     """A short name on one line: a tag, a subject, a relation. Raises :class:`UsageError`."""
-    clean = " ".join(check_text(text, what).split())
+    clean = " ".join(check_memory_text(text, what).split())
     if len(clean) > _LONGEST_NAME:
         raise UsageError(f"{what} has {len(clean)} characters", f"a name may have {_LONGEST_NAME}")
     return clean

@@ -57,7 +57,7 @@ class GroundReader:
         return frozenset(path for path in listed.split("\0") if path)
 
     def look(self, memory: Memory) -> Grounds:
-        """What became of the files and symbols that a memory names since the commit that it was made at."""
+        """Find what became of the files and symbols that a memory names since the commit that it was made at."""
         if memory.commit is None or memory.personal:
             return Grounds()
         before = self._files_at(memory.commit)
@@ -75,14 +75,14 @@ class GroundReader:
 
     def _named(self, memory: Memory, files: frozenset[str]) -> list[str]:
         exact = [path for path in memory.scope.paths if path in files]
-        words = _NAMED_FILE.findall(memory.said)
+        words = _NAMED_FILE.findall(memory.all_words)
         named = [word.rstrip(".") for word in (*words, memory.source or "")]
         return list(dict.fromkeys([*exact, *(path for path in named if path in files)]))
 
     def _symbols(self, memory: Memory) -> list[str]:
         """Identifiers the memory names that the tree had when it was made."""
-        quoted = [word for word in _QUOTED.findall(memory.said) if _SYMBOL.fullmatch(word)]
-        named = [word.removesuffix("()") for word in (*quoted, *_CAMEL.findall(memory.said))]
+        quoted = [word for word in _QUOTED.findall(memory.all_words) if _SYMBOL.fullmatch(word)]
+        named = [word.removesuffix("()") for word in (*quoted, *_CAMEL.findall(memory.all_words))]
         commit = str(memory.commit)
         return [word for word in list(dict.fromkeys(named))[:_MOST] if self._has(word, commit)]
 

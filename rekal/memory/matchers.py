@@ -121,7 +121,7 @@ def _explodes(tree: Iterable[Any], *, inside: bool) -> bool:
             if (variable and inside) or _explodes(body, inside=inside or many):
                 return True
         elif code is op.BRANCH:
-            if (inside and not _told_apart(value[1])) or any(_explodes(one, inside=inside) for one in value[1]):
+            if (inside and not _begin_apart(value[1])) or any(_explodes(one, inside=inside) for one in value[1]):
                 return True
         elif code in (op.SUBPATTERN, op.ASSERT, op.ASSERT_NOT):
             if _explodes(value[-1], inside=inside):
@@ -131,7 +131,7 @@ def _explodes(tree: Iterable[Any], *, inside: bool) -> bool:
     return False
 
 
-def _told_apart(branches: Sequence[Sequence[Any]]) -> bool:
+def _begin_apart(branches: Sequence[Sequence[Any]]) -> bool:
     """True if the first character tells which of the alternatives it must be."""
     firsts = [branch[0] if len(branch) else None for branch in branches]
     letters = {first[1] for first in firsts if first is not None and first[0] is op.LITERAL}
@@ -152,7 +152,7 @@ class Span(msgspec.Struct, frozen=True):
 
 
 def find_spans(patterns: Iterable[str], text: str) -> list[Span]:
-    """Where any of ``patterns`` stands in ``text``, by pattern, then place."""
+    """Places at which any of ``patterns`` stands in ``text``, by pattern, then place."""
     found = []
     for pattern in patterns:
         if expression := _compiled(pattern):

@@ -42,7 +42,7 @@ class RankedMemory(msgspec.Struct, frozen=True):
 
 
 class _Words:
-    """How much questions and memories have in common; a word that few memories have weighs more."""
+    """Measures what questions and memories have in common; a word that few memories have weighs more."""
 
     def __init__(self, documents: Sequence[frozenset[str]]) -> None:
         self._frequency = Counter(term for document in documents for term in document)
@@ -59,7 +59,7 @@ class _Words:
 
 def _document(memory: Memory, asked: Sequence[str]) -> frozenset[str]:
     """The terms of a memory; none if it has no word that begins like one of the question's."""
-    text = " ".join((memory.said, *memory.tags))
+    text = " ".join((memory.all_words, *memory.tags))
     low = text.casefold()
     # A stem's first letters stand in every word that it is the stem of; looking for them costs a tenth of analysing.
     if not any(term[:_STEM_PREFIX] in low for term in asked):

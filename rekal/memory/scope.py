@@ -26,7 +26,7 @@ _FOLDERS = frozenset(
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where somebody asks from. ``files``: the files at hand, if any were named. ``branch``: the branch at hand.
+    """The place somebody asks from. ``files``: the files at hand, if any were named. ``branch``: the branch at hand.
 
     ``merged`` are branches whose work is part of it. Without a file, or a branch, memories of any are shown.
     """

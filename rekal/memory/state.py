@@ -38,8 +38,8 @@ _FIELDS = ("text", "type", "subject", "because", "instead", "scope", "tags", "va
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
-class Ruling(msgspec.Struct, frozen=True):
-    """What somebody decided about a memory. ``counts`` is False for a teammate's word on what isn't theirs."""
+class MemoryRuling(msgspec.Struct, frozen=True):
+    """A decision of somebody about a memory. ``counts`` is False for a teammate's word on what isn't theirs."""
 
     kind: Literal["accept", "reject", "retract"]
     actor: str
@@ -86,7 +86,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     via: str = ""
     superseded_by: str | None = None
     supersedes: tuple[str, ...] = ()
-    rulings: tuple[Ruling, ...] = ()
+    rulings: tuple[MemoryRuling, ...] = ()
 
     @property
     def current(self) -> bool:
@@ -104,7 +104,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.state == "accepted" or (self.state == "proposed" and self.actor_type != "derived")
 
     @property
-    def said(self) -> str:
+    def all_words(self) -> str:
         """Its words, for comparing: text, subject, reason, alternative."""
         return " ".join(part for part in (self.text, self.subject, self.because, self.instead) if part)
 
@@ -131,7 +131,7 @@ class Memories(msgspec.Struct, frozen=True):
         return sorted((one for one in self.all if one.id.startswith(prefix)), key=lambda one: one.id)
 
     def current(self) -> list[Memory]:
-        """Those that hold."""
+        """The memories that hold."""
         return [one for one in self.all if one.current]
 
 
@@ -140,7 +140,7 @@ class Draft(msgspec.Struct):
 
     event: MemoryEvent
     head: Assert
-    rulings: list[Ruling]
+    rulings: list[MemoryRuling]
     updated_at: datetime
     shared: bool
     replaced: list[tuple[datetime, str, str]]  # when in the world, by which memory, who said so
@@ -224,7 +224,7 @@ def _apply(drafts: dict[str, Draft], links: dict[tuple[str, str, str], MemoryLin
 def _review(draft: Draft, event: MemoryEvent, content: ReviewNote, *, counts: bool) -> bool:
     if event.kind == "accept" and event.actor_type not in ("human", "imported"):
         return False
-    ruling = Ruling(event.kind, event.actor, event.occurred_at, content.note, event.origin, counts)  # type: ignore[arg-type]
+    ruling = MemoryRuling(event.kind, event.actor, event.occurred_at, content.note, event.origin, counts)  # type: ignore[arg-type]
     draft.rulings.append(ruling)
     if not counts:
         return True

@@ -20,7 +20,7 @@ _MOST_SHOWN = 5
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What a matcher would have hit. ``files`` are tracked now, as ``path:line``; ``commits`` added such a line.
+    """Hits that a matcher would have had. ``files`` are tracked now, as ``path:line``; ``commits`` added such a line.
 
     The counts are whole, the lists the first few.
     """

@@ -17,9 +17,9 @@ from rekal.memory.events import (
     RuleOut,
     Scope,
     Who,
+    check_memory_text,
     check_name,
     check_tags,
-    check_text,
     encode_payload,
 )
 from rekal.memory.matchers import Matcher
@@ -30,7 +30,7 @@ Scrub = Callable[[str], str]
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who changes memories, and through what face: ``cli``, ``mcp``, ``web``, ``hook``, ``import``."""
+    """A person or program that changes memories, and the face: ``cli``, ``mcp``, ``web``, ``hook``, ``import``."""
 
     name: str
     kind: Who
@@ -38,7 +38,7 @@ class Actor(msgspec.Struct, frozen=True):
 
 
 class NewMemory(msgspec.Struct, frozen=True):
-    """What is to be remembered, as it was asked for; see :class:`rekal.memory.events.Assert`.
+    """A memory to be written, as it was asked for; see :class:`rekal.memory.events.Assert`.
 
     ``id`` is given where it must be known before, by an import for instance.
     """
@@ -87,11 +87,11 @@ def make_memory(new: NewMemory, actor: Actor, now: datetime, scrub: Scrub, commi
     if new.type not in MEMORY_TYPES:
         raise UsageError(f"{new.type} is no type of memory", f"one of {', '.join(MEMORY_TYPES)}")
     what = "the approach" if new.type == "dead_end" else "the text"
-    text = scrub(check_text(new.text, what))
+    text = scrub(check_memory_text(new.text, what))
     _check_times(new)
 
     def clean(value: str | None, name: str) -> str | None:
-        return scrub(check_text(value, name)) if value is not None and value.strip() else None
+        return scrub(check_memory_text(value, name)) if value is not None and value.strip() else None
 
     subject = scrub(check_name(new.subject, "the subject")) if new.subject and new.subject.strip() else None
     fields = {

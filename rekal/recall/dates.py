@@ -165,7 +165,7 @@ def _number(found: re.Match[str]) -> int:
     return int(said) if said.isdigit() else _COUNTS[said]
 
 
-def _rolling(found: re.Match[str], now: datetime, lead: str) -> Span:
+def _rolling_span(found: re.Match[str], now: datetime, lead: str) -> Span:
     return now - timedelta(days=_number(found) * _UNIT_DAYS[found["unit"].lower()]), now
 
 
@@ -208,7 +208,7 @@ def _rules() -> tuple[Rule, ...]:
         _make_rule(rf"(?:earlier\s+)?(?P<near>{near})(?:\s+{_PART})?", _near_day, flags=any_case),
         _make_rule(rf"(?P<near>this|last)\s+{_PART}", _near_day, flags=any_case),
         _make_rule(r"(?:last\s+|this\s+)?weekend", _weekend, leads=_ON | {"over"}, flags=any_case),
-        _make_rule(rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}s?", _rolling, flags=any_case),
+        _make_rule(rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}s?", _rolling_span, flags=any_case),
         _make_rule(rf"(?P<the>the\s+)?(?P<which>this|last|past|previous)\s+{_UNIT}", _this_or_last, flags=any_case),
         _make_rule(rf"(?:(?:about|around|some)\s+)?{_COUNT}\s+{_UNIT}s?\s+ago", _ago, flags=any_case),
     )

@@ -71,7 +71,7 @@ def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -
     return _make_hits(reader, shown, {n: float(seen.sessions[n]) for n in shown})
 
 
-def list_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, budget: int) -> list[Hit]:
+def list_shown_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, budget: int) -> list[Hit]:
     """Return the sessions ``numbers`` in this order, each with its prompt and its outcome among ``turns`` (a mask)."""
     units = reader.units("turn")
     places = {number: np.flatnonzero(turns & (units.session == number)) for number in numbers}
@@ -81,18 +81,18 @@ def list_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, bud
     shown = {}
     for number in numbers:
         said = [texts[int(units.doc[place])] for place in dict.fromkeys(ends[number])]
-        chosen = dict.fromkeys((*_prompt(said), *_outcome(said)))
+        chosen = dict.fromkeys((*_first_prompt(said), *_last_answer(said)))
         shown[number] = [_plain_row(turn, min(most, _LONGEST_ROW)) for turn in chosen]
     return _make_hits(reader, shown, {})
 
 
-def _prompt(said: Sequence[IndexedText]) -> list[IndexedText]:
+def _first_prompt(said: Sequence[IndexedText]) -> list[IndexedText]:
     """The first thing that a person asked for; "yes, go on" asks for nothing."""
     people = [turn for turn in said if turn.role in ("human", "steering")]
     return [turn for turn in people if read_question(turn.text[:_LONGEST_PROMPT]).topics][:1] or people[:1]
 
 
-def _outcome(said: Sequence[IndexedText]) -> list[IndexedText]:
+def _last_answer(said: Sequence[IndexedText]) -> list[IndexedText]:
     """The last thing that the agent said."""
     return [turn for turn in said if turn.role not in ("human", "steering")][-1:]
 

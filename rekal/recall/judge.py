@@ -10,12 +10,12 @@ from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall.consistency import anchor_ratio, person_claims
+from rekal.recall.corrections import correct_spelling
 from rekal.recall.gate import Support, load_weights, log_odds
 from rekal.recall.mentions import NamedThing, Reach, find_mentions, list_anchors
 from rekal.recall.question import Question, cut_spans, read_question
 from rekal.recall.scores import measure_presence
 from rekal.recall.search import Look, list_people, search_index
-from rekal.recall.spelling import correct_spelling
 
 # In so small a store no word is rare and no session long, which is what the weights of the gate go by. There a question
 # whose every word stands together in a turn and its neighbours is answered.

@@ -21,10 +21,10 @@ from rekal.index.knowledge import FoundPassage, search_knowledge
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason, StorePerson
 from rekal.recall.boosts import boost_named
-from rekal.recall.excerpts import excerpt_sessions, list_sessions
+from rekal.recall.excerpts import excerpt_sessions, list_shown_sessions
 from rekal.recall.judge import Judged, Reading, Ruling, judge_reading, read_in_store
-from rekal.recall.listing import Listing, WordUse, find_word_use, list_named, weigh_word
 from rekal.recall.mentions import NamedThing, Reach
+from rekal.recall.named_sessions import Listing, WordUse, find_word_use, list_named, weigh_word
 from rekal.recall.prompts import is_long, split_prompt
 from rekal.recall.question import Question
 from rekal.recall.search import Look, list_people
@@ -73,7 +73,7 @@ def answer_question(
     anchors = zip(reading.anchors, reading.reaches, strict=True)
     pins = [_pin(named, reach, shown) for named, reach in anchors]
     people = _name_people(reader) if options.explain else msgspec.UNSET
-    notes = [*answer.notes, *_readings(reading)]
+    notes = [*answer.notes, *_reading_notes(reading)]
     return msgspec.structs.replace(answer, question=question, anchors=pins, notes=notes, people=people)
 
 
@@ -82,7 +82,7 @@ def _name_people(reader: IndexReader) -> list[StorePerson]:
     return [StorePerson(name, kind) for name, kind in list_people(reader).items() if "@" not in name]
 
 
-def _readings(reading: Reading) -> list[str]:
+def _reading_notes(reading: Reading) -> list[str]:
     """Notes on how the question was understood, where that is not what was typed."""
     notes = [f'read "{typed}" as "{read}"' for typed, read in reading.corrected]
     if reading.question.language != "English":
@@ -112,7 +112,7 @@ def _answer_named(reader: IndexReader, reading: Reading, filters: Filters, optio
 def _answer_list(reader: IndexReader, asked: Question, listing: Listing, options: Options) -> Answer:
     if not listing.numbers:
         return _silence(asked.text, "nothing_named")
-    shown = list_sessions(reader, listing.numbers[: options.limit], listing.turns, options.budget)
+    shown = list_shown_sessions(reader, listing.numbers[: options.limit], listing.turns, options.budget)
     return Answer("INJECT", "", 1.0, asked.text, shown, [], [], FOUND, listed=len(listing.numbers))
 
 
@@ -159,7 +159,7 @@ def _answer_topic(
         answer = _knows(asked.text, known) if known else _refused(judged)
         if not known and answer.reason == "below_gate" and _falls_just_short(seen, ruling):
             best = int(np.argmax(seen.sessions))
-            (perhaps,) = list_sessions(reader, [best], allowed, _PERHAPS_TOKENS)
+            (perhaps,) = list_shown_sessions(reader, [best], allowed, _PERHAPS_TOKENS)
             answer = msgspec.structs.replace(answer, perhaps=perhaps)
     return judged.reading, msgspec.structs.replace(answer, features=features)
 

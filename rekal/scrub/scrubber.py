@@ -106,7 +106,7 @@ class Scrubber:
         return Counter(kind for kind, _, _ in self.find(text))
 
     def _secrets(self, text: str, ascii_text: str, low: str) -> list[Finding]:
-        out, runs = self._known_kinds(text, ascii_text, low)
+        out, runs = self._find_kinds(text, ascii_text, low)
         for view in read_views(text, ascii_text, runs):
             out.extend(self._in_view(text, view, depth=1))
         for pattern in self._custom:
@@ -120,7 +120,7 @@ class Scrubber:
             out.extend(("custom", *span) for span in places if not self._is_allowed(text, *span))
         return out
 
-    def _known_kinds(self, text: str, ascii_text: str, low: str, depth: int = 0) -> tuple[list[Finding], bool]:
+    def _find_kinds(self, text: str, ascii_text: str, low: str, depth: int = 0) -> tuple[list[Finding], bool]:
         """Findings of the built-in kinds, also in hexadecimal runs; and if the text has runs of token characters."""
         out: list[Finding] = []
         hexadecimal: list[View] = []
@@ -138,7 +138,7 @@ class Scrubber:
     def _in_view(self, text: str, view: View, depth: int) -> Iterator[Finding]:
         """Findings in another reading of ``text``, at their places in it; readings of readings only once more."""
         forms = _forms(view.text)
-        found, runs = self._known_kinds(view.text, *forms, depth)
+        found, runs = self._find_kinds(view.text, *forms, depth)
         if depth < _MAX_DEPTH:
             for inner in read_views(view.text, forms[0], runs):
                 found.extend(self._in_view(view.text, inner, depth + 1))

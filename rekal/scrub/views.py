@@ -83,7 +83,7 @@ def read_views(text: str, ascii_text: str, runs: bool) -> Iterator[View]:
     if runs:
         joints = _find_joints(text)
         if joints:
-            yield from _without(text, joints)
+            yield from _views_without(text, joints)
         yield from _base64_decoded(text, ascii_text)
 
 
@@ -109,18 +109,18 @@ def _is_inside_token(text: str, start: int, end: int) -> bool:
     return len(before) == len(after) == _SIDE and not (before + after).strip(_TOKEN)
 
 
-def _without(text: str, joints: list[Span]) -> Iterator[View]:
+def _views_without(text: str, joints: list[Span]) -> Iterator[View]:
     """Readings without ``joints``, each around a group of those that stand near each other."""
     group: list[Span] = []
     for joint in joints:
         if group and joint[0] - group[-1][1] > _AROUND:
-            yield _joined(text, group)
+            yield _join_pieces(text, group)
             group = []
         group.append(joint)
-    yield _joined(text, group)
+    yield _join_pieces(text, group)
 
 
-def _joined(text: str, group: list[Span]) -> View:
+def _join_pieces(text: str, group: list[Span]) -> View:
     start, stop = max(0, group[0][0] - _AROUND), min(len(text), group[-1][1] + _AROUND)
     pieces: list[str] = []
     spans: list[Span] = []
@@ -140,7 +140,7 @@ def _percent_decoded(text: str) -> Iterator[View]:
         before, after = text[max(done, match.start() - _AROUND) : match.start()], text[match.end() : match.end() + 1024]
         start = match.start() - (len(before) - len(before.rstrip(_URL)))
         done = match.end() + len(after) - len(after.lstrip(_URL))
-        yield _decoded(text, start, done, _PERCENT)
+        yield _decode_stretch(text, start, done, _PERCENT)
 
 
 def _unescaped(text: str) -> Iterator[View]:
@@ -149,10 +149,10 @@ def _unescaped(text: str) -> Iterator[View]:
         if match.start() < done:
             continue
         start, done = max(done, match.start() - _AROUND), min(len(text), match.end() + _AROUND)
-        yield _decoded(text, start, done, _ESCAPED)
+        yield _decode_stretch(text, start, done, _ESCAPED)
 
 
-def _decoded(text: str, start: int, end: int, sign: re.Pattern[str]) -> View:
+def _decode_stretch(text: str, start: int, end: int, sign: re.Pattern[str]) -> View:
     """The stretch from ``start`` to ``end`` with every ``sign``, which ends in two hexadecimal digits, decoded."""
     chars: list[str] = []
     spans: list[Span] = []

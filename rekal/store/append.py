@@ -26,7 +26,7 @@ DELIVERED_WITHIN = 5
 """Among so many last turns a queued prompt may wait for its delivery."""
 
 
-class Known(msgspec.Struct):
+class StoredRows(msgspec.Struct):
     """Kept up to date as sessions come in.
 
     ``turns`` has the numbers of a turn's copies by its uid and session, ``last`` the highest numbers of a session's
@@ -41,15 +41,15 @@ class Known(msgspec.Struct):
     ends: dict[str, list[tuple[str, str]]]
 
 
-def look_up(con: Connection, sessions: Sequence[Session]) -> Known:
-    """What is stored of ``sessions`` and of the turns and calls that they bring."""
+def look_up(con: Connection, sessions: Sequence[Session]) -> StoredRows:
+    """Look up what is stored of ``sessions`` and of the turns and calls that they bring."""
     ids = list({session.id for session in sessions})
     stored = _strings(con, "SELECT id FROM sessions WHERE id IN (SELECT unnest(?::VARCHAR[]))", ids)
     turns: dict[str, dict[str, int]] = {}
     for uid, owner, seq in _copies(con, [turn.uid for session in sessions for turn in session.turns]):
         turns.setdefault(uid, {})[owner] = seq
     calls = "SELECT uid FROM tool_calls WHERE uid IN (SELECT unnest(?::VARCHAR[]))"
-    return Known(
+    return StoredRows(
         _gone(con, sessions),
         stored,
         turns,
@@ -71,7 +71,7 @@ def _copies(con: Connection, uids: Sequence[str]) -> list[tuple[str, str, int]]:
 
 
 def _gone(con: Connection, sessions: Sequence[Session]) -> Forgotten:
-    """What of them was forgotten here; hashes are only taken where there is anything to compare them with."""
+    """Find what of them was forgotten here; hashes are only taken where there is anything to compare them with."""
     if con.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is None:
         return Forgotten(())
     names: set[str] = set()
@@ -113,7 +113,7 @@ def _ends(con: Connection, stored: Sequence[str]) -> dict[str, list[tuple[str, s
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """What one append added: counts, and the last turn of the session afterwards (-1: none)."""
+    """The outcome of one append: counts, and the last turn of the session afterwards (-1: none)."""
 
     session_id: str
     turns: int = 0
@@ -141,7 +141,7 @@ def append_sessions(
 class _Rows:
     """The rows that sessions add, by table."""
 
-    def __init__(self, known: Known, pos: int, now: datetime, *, keep_seq: bool) -> None:
+    def __init__(self, known: StoredRows, pos: int, now: datetime, *, keep_seq: bool) -> None:
         self.tables: dict[str, list[tuple[object, ...]]] = defaultdict(list)
         self._known, self._pos, self._now, self._keep = known, pos, now, keep_seq
 
@@ -202,7 +202,7 @@ class _Rows:
         ]
 
 
-def _fresh_turns(session: Session, known: Known) -> list[Turn]:
+def _fresh_turns(session: Session, known: StoredRows) -> list[Turn]:
     """Turns not stored yet, each once, none forgotten, none that only repeats what was typed while the agent worked.
 
     Within one reading the adapter pairs a queued prompt with its delivery; one that ended between the two leaves the
@@ -225,7 +225,7 @@ def _renumbered(turn: Turn, seq: int) -> Turn:
     return msgspec.structs.replace(turn, seq=seq)
 
 
-def _origin(session: Session, known: Known) -> str | None:
+def _origin(session: Session, known: StoredRows) -> str | None:
     """The session that most of the turns stored elsewhere are of.
 
     Ties go to the smallest id, so that the same store results whatever order rows came back in.
@@ -235,8 +235,8 @@ def _origin(session: Session, known: Known) -> str | None:
     return min((owner for owner, times in owners.items() if times == most), default=None)
 
 
-def _places(session: Session, known: Known, before: int) -> dict[int, int]:
-    """Where each of the session's own turn numbers ended up in the store.
+def _places(session: Session, known: StoredRows, before: int) -> dict[int, int]:
+    """Return the stored number of each of the session's own turn numbers.
 
     A turn that lives elsewhere (or was left out) hands its calls to the turn before it. A call made before the first
     turn of a continued reading belongs to ``before``, the last turn stored earlier.

@@ -141,7 +141,7 @@ def translated_errors(path: Path) -> Iterator[None]:
 
 
 def translate_error(error: duckdb.Error, path: Path) -> StoreError:
-    """What one of DuckDB's errors means to the user."""
+    """Translate one of DuckDB's errors into ours."""
     said = str(error)
     low = said.replace(str(path), path.name).lower()  # a directory may be called anything
     if "lock is held" in low or "being used by another process" in low or "could not set lock" in low:

@@ -63,9 +63,9 @@ def erase(con: Connection, targets: Collection[str], origins: Sequence[str] | No
     if not targets:
         return Erased()
     _scope(con, origins)
-    _list(con, "gone", targets)
+    _list_targets(con, "gone", targets)
     hashes = {target for target in targets if is_hash(target)}
-    _list(con, "gone_texts", _texts_of(con, hashes) if hashes else ())
+    _list_targets(con, "gone_texts", _texts_of(con, hashes) if hashes else ())
     touched = _touched(con)
     sessions = _forget_sessions(con)
     turns = _run_counted(con, f"DELETE FROM turns WHERE {_MINE} AND (uid IN ({_GONE}) OR content IN ({_GONE_TEXTS}))")
@@ -93,7 +93,7 @@ def _scope(con: Connection, origins: Sequence[str] | None) -> None:
         con.execute(f"CREATE OR REPLACE TEMP TABLE scope_{table} AS SELECT id FROM {table} WHERE {where}", values)
 
 
-def _list(con: Connection, name: str, values: Iterable[str]) -> None:
+def _list_targets(con: Connection, name: str, values: Iterable[str]) -> None:
     listed = f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT unnest(?::VARCHAR[]) AS target"
     con.execute(listed, [sorted(values)])
 

@@ -176,7 +176,7 @@ def find_other_owners(con: Connection, targets: Sequence[str]) -> tuple[str, ...
 
 
 def select_prompts(con: Connection, targets: Sequence[str]) -> list[str]:
-    """What persons said in the turns that ``targets`` name."""
+    """Return the words of persons in the turns that ``targets`` name."""
     rows = con.execute(
         "SELECT content FROM turns WHERE role IN ('human', 'steering') AND list_contains(?::VARCHAR[], uid)",
         [list(targets)],

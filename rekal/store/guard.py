@@ -31,13 +31,13 @@ _SHARED = ".rekal/config.yml"
 
 def refuse_foreign_files(layout: Layout, repo: Repo) -> None:
     """Raise :class:`rekal.errors.Refused` where something in the store's place is tracked, a link or another user's."""
-    for path in _entries(layout):
+    for path in _store_entries(layout):
         _refuse_odd(path, repo)
     if not repo.bare and layout.directory.is_dir():
         _refuse_tracked(layout, repo)
 
 
-def _entries(layout: Layout) -> Iterator[Path]:
+def _store_entries(layout: Layout) -> Iterator[Path]:
     """Paths of the store: its directories and what lies in them, two levels deep."""
     for directory in dict.fromkeys((layout.directory, layout.run)):
         if not os.path.lexists(directory):
@@ -169,7 +169,7 @@ def renew_second_name(data: Path, run: Path) -> None:
     try:
         part.hardlink_to(data)
     except OSError:  # another disk, or a file system without hard links
-        _copy(data, part)
+        _copy_file(data, part)
     part.replace(second)
 
 
@@ -186,14 +186,14 @@ def restore_first_name(layout: Layout) -> bool:
         return False  # another process was first
     except OSError:
         part = layout.data.with_name(f".{layout.data.name}.new")
-        _copy(layout.second, part)
+        _copy_file(layout.second, part)
         part.replace(layout.data)
     with layout.log.open("a", encoding="utf-8") as file:
         file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {_RESTORED}\n")
     return True
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_file(source: Path, target: Path) -> None:
     import shutil  # 2 ms that hardly any command needs
 
     shutil.copyfile(source, target)

@@ -60,7 +60,7 @@ class Admission:
         return {str(id_): str(origin) for id_, origin in rows.fetchall()}
 
     def admit(self, table: str, id_: str, origin: str, owners: dict[str, str]) -> bool | None:
-        """Whether a record is new and may come in (``owners`` then has it); None where it is known and this ref's."""
+        """True if a record is new and may come in (``owners`` then has it); None where it is known and this ref's."""
         owner = owners.get(id_)
         if owner in self.origins:
             return None
@@ -78,7 +78,7 @@ class Admission:
         self.counts["displaced"] += 1
 
     def is_new(self, known: set[tuple[str, str | int]], session_id: str, uid: str, seq: int) -> bool:
-        """Whether neither a turn's or call's uid nor its number is taken; both are from then on."""
+        """True if neither a turn's or call's uid nor its number is taken; both are from then on."""
         if (session_id, uid) in known:
             return False
         if (session_id, seq) in known:
@@ -118,7 +118,7 @@ class Batch(msgspec.Struct):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """What a batch added, and what it tried in vain.
+    """Counts of what a batch added, and of what it tried in vain.
 
     ``forgotten`` were blocked by a tombstone, ``foreign`` belong to another origin, ``clashing`` have a number that is
     taken, ``waiting`` are parts whose session is not there yet; ``displaced`` were unverified and made room, ``erased``
@@ -157,7 +157,7 @@ def import_batch(to: Import, batch: Batch) -> Imported:
     """Add what is new of ``batch``. Inside a transaction."""
     stones, erased = _tombstones(to, batch.tombstones)
     rules = Admission(to.con, to.origins)
-    _sessions(to, rules, batch)
+    _import_sessions(to, rules, batch)
     _checkpoints(to, rules, batch.checkpoints)
     _events(to, rules, batch.events)
     _rewrites(to, rules, batch.rewrites)
@@ -172,7 +172,7 @@ def _tombstones(to: Import, stones: Iterable[Tombstone]) -> tuple[int, Erased]:
     return len(fresh), erase(to.con, fresh.keys(), to.origins)
 
 
-def _sessions(to: Import, rules: Admission, batch: Batch) -> None:
+def _import_sessions(to: Import, rules: Admission, batch: Batch) -> None:
     owners = rules.owners("sessions", {*(p.session_id for p in batch.parts), *(h.id for h in batch.heads)})
     fresh: list[str] = []
     rows: _Rows = []
@@ -186,7 +186,7 @@ def _sessions(to: Import, rules: Admission, batch: Batch) -> None:
     rules.counts["sessions"] += len(rows)
     if fresh:
         _drop_foreign_ranges(to.con, fresh)
-    _parts(to, rules, [part for part in batch.parts if _may_add(rules, part, owners)], set(fresh))
+    _import_parts(to, rules, [part for part in batch.parts if _may_add(rules, part, owners)], set(fresh))
 
 
 def _head_row(to: Import, s: Session) -> tuple[object, ...]:
@@ -214,8 +214,8 @@ def _may_add(rules: Admission, part: Part, owners: dict[str, str]) -> bool:
     return False
 
 
-def _parts(to: Import, rules: Admission, parts: Sequence[Part], fresh: Collection[str]) -> None:
-    known = _Known(to.con, {part.session_id for part in parts}.difference(fresh))
+def _import_parts(to: Import, rules: Admission, parts: Sequence[Part], fresh: Collection[str]) -> None:
+    known = _StoredNumbers(to.con, {part.session_id for part in parts}.difference(fresh))
     turns: _Rows = []
     calls: _Rows = []
     edits: _Rows = []
@@ -227,13 +227,13 @@ def _parts(to: Import, rules: Admission, parts: Sequence[Part], fresh: Collectio
                 rules.counts["forgotten"] += 1
             elif rules.is_new(known.turns, owner, t.uid, t.seq):
                 turns.append((owner, t.seq, t.uid, t.role, t.content, without_zone(t.occurred_at), at, t.model, to.pos))
-        _calls(to, rules, part, known, calls, edits)
+        _import_calls(to, rules, part, known, calls, edits)
     for table, rows in (("turns", turns), ("tool_calls", calls), ("edits", edits)):
         insert_rows(to.con, table, rows)
     rules.counts.update(turns=len(turns), calls=len(calls))
 
 
-def _calls(to: Import, rules: Admission, part: Part, known: _Known, rows: _Rows, edits: _Rows) -> None:
+def _import_calls(to: Import, rules: Admission, part: Part, known: _StoredNumbers, rows: _Rows, edits: _Rows) -> None:
     owner, gone = part.session_id, set()
     for c in part.tool_calls:
         if rules.gone and rules.gone.call(c):
@@ -248,7 +248,7 @@ def _calls(to: Import, rules: Admission, part: Part, known: _Known, rows: _Rows,
             edits.append((owner, e.seq, e.tool_call_seq, e.path, list(e.line_hashes), to.pos))
 
 
-class _Known:
+class _StoredNumbers:
     """Uids and numbers of what is stored of some sessions."""
 
     def __init__(self, con: Connection, sessions: Collection[str]) -> None:
@@ -285,7 +285,7 @@ def _checkpoints(to: Import, rules: Admission, checkpoints: Sequence[Checkpoint]
 
 
 class _Links:
-    """Which sessions a checkpoint may name: those of its own ref, and those that are not here."""
+    """The sessions a checkpoint may name: those of its own ref, and those that are not here."""
 
     def __init__(self, rules: Admission, checkpoints: Collection[str], sessions: Collection[str]) -> None:
         self._rules = rules
@@ -298,7 +298,7 @@ class _Links:
         self._known = {(str(c), str(s)) for c, s in rows.fetchall()}
 
     def may(self, c: Checkpoint, r: SessionRange) -> bool:
-        """Whether this is a new link that is the ref's to make."""
+        """True if this is a new link that is the ref's to make."""
         if self._owners.get(r.session_id, c.origin) not in self._rules.origins:
             self._rules.counts["foreign"] += 1
             return False
@@ -333,3 +333,13 @@ def _rewrites(to: Import, rules: Admission, rewrites: Sequence[Rewrite]) -> None
     kept = [r for r in fresh.values() if r.old_sha not in theirs]
     insert_rows(to.con, "rewrites", [(r.old_sha, r.new_sha, r.how, without_zone(to.now), to.pos) for r in kept])
     rules.counts.update(rewrites=len(kept), foreign=len(fresh) - len(kept))
+
+
+def read_tips(con: Connection) -> dict[str, str]:
+    """Return the commit up to which each teammate's ref was read, by the ref's name; empty for one that was refused."""
+    return {str(ref): str(tip) for ref, tip in con.execute("SELECT ref, tip FROM received").fetchall()}
+
+
+def note_tip(con: Connection, ref: str, tip: str, signature: str) -> None:
+    """Remember up to where a ref was read, and git's letter for its signature. Inside a transaction."""
+    con.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", [ref, tip, signature])

@@ -172,7 +172,7 @@ class Layout(msgspec.Struct, frozen=True):
 
     @property
     def log(self) -> Path:
-        """What the background worker had to say."""
+        """Log of the background worker."""
         return self.run / "worker.log"
 
     def mark(self, *, enabled: bool) -> None:

@@ -77,15 +77,15 @@ class Ledger:
         return append_sessions(self.con, sessions, self.pos, self.now)
 
     def has_checkpoint(self, checkpoint_id: str) -> bool:
-        """Whether a checkpoint is stored."""
+        """True if a checkpoint is stored."""
         return self._exists("SELECT 1 FROM checkpoints WHERE id = ? LIMIT 1", checkpoint_id)
 
     def is_forgotten(self, target: str) -> bool:
-        """Whether a tombstone of this clone names ``target``."""
+        """True if a tombstone of this clone names ``target``."""
         return self._exists("SELECT 1 FROM tombstones WHERE target = ? AND origin = ? LIMIT 1", target, LOCAL)
 
     def is_uncovered(self, git_sha: str) -> bool:
-        """Whether a commit was looked at and got no session."""
+        """True if a commit was looked at and got no session."""
         return self._exists("SELECT 1 FROM uncovered_commits WHERE git_sha = ? LIMIT 1", git_sha)
 
     def _exists(self, sql: str, *values: str) -> bool:
@@ -156,7 +156,7 @@ class Ledger:
             insert_rows(self.con, "recall_edges", [(edge, kind, session_id, query, without_zone(at), self.pos)])
 
     def checkpoints_among(self, checkpoint_ids: Sequence[str]) -> set[str]:
-        """Those of ``checkpoint_ids`` that are stored."""
+        """Keep those of ``checkpoint_ids`` that are stored."""
         if not checkpoint_ids:
             return set()
         sql = "SELECT id FROM checkpoints WHERE id IN (SELECT unnest(?::VARCHAR[]))"
@@ -178,7 +178,7 @@ class Ledger:
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """What :func:`set_aside_damaged` did."""
+    """The outcome of :func:`set_aside_damaged`."""
 
     moved_to: Path
 

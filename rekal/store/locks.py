@@ -106,7 +106,7 @@ def _is_stopped(pid: int) -> bool:
 
 
 def name_holder(path: Path) -> str:
-    """Who holds (or last held) the lock, in words."""
+    """Name in words the process that holds (or last held) the lock."""
     try:
         pid, _, purpose = path.read_text(encoding="utf-8", errors="replace").strip().partition(" ")
     except OSError:

@@ -46,8 +46,8 @@ def read_session(con: Connection, session_id: str, first: int = 0, last: int | N
         head[:16],
         started_at=with_zone(head[16]),
         turns=_turns(con, session_id, first, until),
-        tool_calls=_calls(con, session_id, calls_from, until),
-        edits=_edits(con, session_id, calls_from, until),
+        tool_calls=_calls_in_turns(con, session_id, calls_from, until),
+        edits=_edits_in_turns(con, session_id, calls_from, until),
     )
 
 
@@ -60,7 +60,7 @@ def _turns(con: Connection, session_id: str, first: int, last: int) -> tuple[Tur
     return tuple(Turn(seq, uid, role, content, with_zone(at), model) for seq, uid, role, content, at, model in rows)
 
 
-def _calls(con: Connection, session_id: str, first: int, last: int) -> tuple[ToolCall, ...]:
+def _calls_in_turns(con: Connection, session_id: str, first: int, last: int) -> tuple[ToolCall, ...]:
     rows = con.execute(
         """SELECT seq, uid, turn_seq, tool, path, command, outcome, excerpt, occurred_at FROM tool_calls
            WHERE session_id = ? AND turn_seq BETWEEN ? AND ? ORDER BY seq""",
@@ -69,7 +69,7 @@ def _calls(con: Connection, session_id: str, first: int, last: int) -> tuple[Too
     return tuple(make_record(ToolCall, (*row[:8], with_zone(row[8]))) for row in rows)
 
 
-def _edits(con: Connection, session_id: str, first: int, last: int) -> tuple[Edit, ...]:
+def _edits_in_turns(con: Connection, session_id: str, first: int, last: int) -> tuple[Edit, ...]:
     rows = con.execute(
         """SELECT e.seq, e.tool_call_seq, e.path, e.line_hashes FROM edits e
            JOIN tool_calls c ON c.session_id = e.session_id AND c.seq = e.tool_call_seq
@@ -96,15 +96,15 @@ def read_checkpoints(
         list(values),
     ).fetchall()
     wanted = [str(row[0]) for row in rows]
-    files = _files(con, wanted)
-    ranges = _ranges(con, wanted)
+    files = _files_of_checkpoints(con, wanted)
+    ranges = _ranges_of_checkpoints(con, wanted)
     return [
         make_record(Checkpoint, (*row[:8], with_zone(row[8]), row[9], tuple(files[row[0]]), tuple(ranges[row[0]])))
         for row in rows
     ]
 
 
-def _files(con: Connection, wanted: Sequence[str]) -> dict[str, list[FileChange]]:
+def _files_of_checkpoints(con: Connection, wanted: Sequence[str]) -> dict[str, list[FileChange]]:
     found: dict[str, list[FileChange]] = defaultdict(list)
     rows = con.execute(
         """SELECT checkpoint_id, path, change, old_path FROM files_touched
@@ -116,7 +116,7 @@ def _files(con: Connection, wanted: Sequence[str]) -> dict[str, list[FileChange]
     return found
 
 
-def _ranges(con: Connection, wanted: Sequence[str]) -> dict[str, list[SessionRange]]:
+def _ranges_of_checkpoints(con: Connection, wanted: Sequence[str]) -> dict[str, list[SessionRange]]:
     found: dict[str, list[SessionRange]] = defaultdict(list)
     rows = con.execute(
         """SELECT checkpoint_id, session_id, first_seq, last_seq, evidence FROM checkpoint_sessions

@@ -37,7 +37,7 @@ class SourceState(msgspec.Struct, frozen=True):
 
 
 class SourceSummary(msgspec.Struct, frozen=True):
-    """What ``status`` says about one agent's sources."""
+    """Sums over one agent's sources, as ``status`` shows them."""
 
     agent: str
     sources: int
@@ -66,7 +66,7 @@ def save_states(con: Connection, found: Sequence[SourceState]) -> None:
     words = read_forgotten_words(con)
     # Errors quote what could not be read.
     plain = [replace(state, error=None) if words.are_in(state.error) else state for state in found]
-    insert_rows(con, "source_state", [_row(state) for state in plain], replace=True)
+    insert_rows(con, "source_state", [_state_row(state) for state in plain], replace=True)
 
 
 def delete_states(con: Connection, sources: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ def delete_states(con: Connection, sources: Sequence[str]) -> None:
     con.execute("DELETE FROM source_state WHERE list_contains(?::VARCHAR[], source)", [list(sources)])
 
 
-def _row(state: SourceState) -> tuple[object, ...]:
+def _state_row(state: SourceState) -> tuple[object, ...]:
     import json  # 1 ms that only a capture needs
 
     drift = json.dumps(dict(sorted(state.drift.items())))

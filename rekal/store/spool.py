@@ -61,7 +61,7 @@ Event = CommitEvent | RewriteEvent | MergeEvent | RecallEvent
 
 
 class Spooled(msgspec.Struct, frozen=True):
-    """What one look at the spool found: events in order of arrival with their files, and how many were unreadable."""
+    """Findings of one look at the spool: events in order of arrival with their files, and how many were unreadable."""
 
     events: tuple[Event, ...]
     files: tuple[Path, ...]
@@ -87,7 +87,7 @@ def note_recall(directory: Path, event: RecallEvent) -> None:
         os.close(handle)
 
 
-def read_events(directory: Path) -> Spooled:
+def read_spooled(directory: Path) -> Spooled:
     """All events waiting, oldest first. Unreadable ones are moved to ``broken/`` and counted."""
     with contextlib.suppress(FileNotFoundError):
         # From now on a file of this capture's; a recall that comes meanwhile begins the next one.
@@ -96,7 +96,7 @@ def read_events(directory: Path) -> Spooled:
 
 
 def read_event(path: Path) -> Spooled:
-    """One waiting event, as :func:`read_events` gives many."""
+    """One waiting event, as :func:`read_spooled` gives many."""
     return _read_files([path])
 
 
@@ -153,7 +153,7 @@ def list_set_aside(directory: Path) -> list[str]:
 
 
 def count_events(directory: Path) -> tuple[int, int]:
-    """How many events wait, and how many were set aside because they could not be read. Moves nothing."""
+    """Count the events that wait, and those that were set aside because they could not be read. Moves nothing."""
     return len(_waiting(directory)), len(list_set_aside(directory))
 
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from datetime import datetime
+from typing import Literal, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from rekal import ids
 from rekal.ids import content_hash
-from rekal.model import LOCAL, Checkpoint, MemoryEvent, Session, ToolCall, Turn
-from rekal.store.database import Connection
+from rekal.model import LOCAL, Checkpoint, MemoryEvent, Session, Tombstone, ToolCall, Turn
+from rekal.store.database import Connection, with_zone
 
 # Of shorter texts every second text has one; they are forgotten where they stand and may come back.
 _LEAST = 3
@@ -121,7 +122,7 @@ def add_forgotten_words(con: Connection, request: str, texts: Iterable[tuple[str
         if len(text) >= (_LEAST_TITLE if scope == "title" else _LEAST):
             data = text.encode("utf-8", "surrogatepass")
             digest = _digest_words(bytes.fromhex(kept.key), data)
-            words.append(Word(request, len(data), _rolling(kept.base, data), digest, scope))
+            words.append(Word(request, len(data), _rolling_hash(kept.base, data), digest, scope))
     _write_kept_words(con, _KeptWords(kept.key, kept.base, words))
 
 
@@ -134,7 +135,7 @@ def remove_forgotten_words(con: Connection, request: str) -> None:
         )
 
 
-def _rolling(base: int, data: bytes) -> int:
+def _rolling_hash(base: int, data: bytes) -> int:
     value = 0
     for byte in reversed(data):
         value = (value * base + byte) % (1 << 64)
@@ -250,3 +251,12 @@ def forgotten_among(con: Connection, names: Iterable[str]) -> Forgotten:
         "SELECT target FROM tombstones WHERE origin = ? AND list_contains(?::VARCHAR[], target)", [LOCAL, list(names)]
     ).fetchall()
     return Forgotten({str(row[0]) for row in rows}, read_forgotten_words(con))
+
+
+def own_tombstones(con: Connection) -> list[Tombstone]:
+    """Return the tombstones made in this clone, oldest first."""
+    rows = con.execute(
+        "SELECT target, reason, actor, recorded_at FROM tombstones WHERE origin = ? ORDER BY recorded_at, target",
+        [LOCAL],
+    ).fetchall()
+    return [Tombstone(target, reason, actor, cast("datetime", with_zone(at))) for target, reason, actor, at in rows]

@@ -35,12 +35,12 @@ def run_select(path: Path, sql: str) -> Table:
     try:
         con.execute("SET lock_configuration = true")
         with translated_errors(path):
-            return _run(con, sql)
+            return _run_statement(con, sql)
     finally:
         con.close()
 
 
-def _run(con: duckdb.DuckDBPyConnection, sql: str) -> Table:
+def _run_statement(con: duckdb.DuckDBPyConnection, sql: str) -> Table:
     try:
         statements = con.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:

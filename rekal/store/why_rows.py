@@ -129,18 +129,6 @@ def has_patch_ids(con: Connection) -> bool:
     return con.execute("SELECT 1 FROM checkpoints WHERE patch_id IS NOT NULL LIMIT 1").fetchone() is not None
 
 
-def select_commits_by_patch(con: Connection, patch_ids: Iterable[str]) -> dict[str, list[str]]:
-    """Recorded commits of each of these patch-ids."""
-    rows = con.execute(
-        "SELECT DISTINCT patch_id, git_sha FROM checkpoints WHERE patch_id IN (SELECT unnest(?::VARCHAR[]))",
-        [sorted(set(patch_ids))],
-    ).fetchall()
-    found: dict[str, list[str]] = defaultdict(list)
-    for patch, sha in rows:
-        found[str(patch)].append(str(sha))
-    return dict(found)
-
-
 def select_file_mentions(
     con: Connection, session_id: str, first: int, last: int, names: Collection[str]
 ) -> tuple[int | None, int]:

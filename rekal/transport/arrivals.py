@@ -132,7 +132,7 @@ class Entry(msgspec.Struct, frozen=True):
     oid: str
 
 
-class Listing(msgspec.Struct, frozen=True):
+class SegmentListing(msgspec.Struct, frozen=True):
     """Additions of a tip to its predecessor: segments by name with the object that should be it.
 
     ``format`` is version and author of the ref, None when they are not to be read. ``strange`` counts names and trees
@@ -145,7 +145,7 @@ class Listing(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def list_segments(repo: Repo, tip: str, before: str | None) -> Listing:
+def list_segments(repo: Repo, tip: str, before: str | None) -> SegmentListing:
     """List what ``tip`` adds to ``before``; everything when there is no ``before`` or git has it no more."""
     commits = _list_commits(repo, tip, before)
     trees = list(dict.fromkeys(islice(commits.values(), MAX_COMMITS)))
@@ -156,7 +156,7 @@ def list_segments(repo: Repo, tip: str, before: str | None) -> Listing:
     older = _old_segments(repo, list(old))
     strange = found.strange + older.strange + len(trees) - len(roots) + (len(commits) > MAX_COMMITS)
     cut = not _cut_short(repo).isdisjoint(commits)
-    return Listing(read_format(repo, tip), older.found | found.found, strange, cut)
+    return SegmentListing(read_format(repo, tip), older.found | found.found, strange, cut)
 
 
 def _list_commits(repo: Repo, tip: str, before: str | None) -> dict[str, str]:

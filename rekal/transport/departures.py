@@ -1,4 +1,4 @@
-"""Departures: records that may leave, scanned once more and cut into segments, and the account of all that left.
+"""Departures: records that may leave, scanned once more and cut into segments, and what of them left before.
 
 A checkpoint leaves once its commit is part of the mainline, and with it the turns that led to it and not one more.
 Every string is scanned again by the scrubber on the way out: what it finds holds the checkpoint back and names the
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -20,9 +19,9 @@ import msgspec
 from rekal.git import Repo
 from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, SessionRange, Tombstone
 from rekal.scrub import Scrubber
-from rekal.store import queries
-from rekal.store.database import insert_rows, make_record, with_zone, without_zone
+from rekal.store import commit_rows, queries
 from rekal.store.ledger import Ledger
+from rekal.store.tombstones import own_tombstones
 from rekal.transport.mainline import RULE_VERSION, Mainline, Verdict, Why, judge_commits
 from rekal.wire.segment import Record
 from rekal.wire.session_parts import SessionPart
@@ -78,7 +77,11 @@ def plan_outgoing(
     """Decide what leaves now; ``said`` are commits that the user says were merged. Writes nothing."""
     sent = read_sent(ledger)
     kinds = ("checkpoint",) if share == "full" else ("checkpoint", "summary")
-    waiting = [c for c in _local_checkpoints(ledger) if not any((kind, c.id) in sent.marks for kind in kinds)]
+    waiting = [
+        c
+        for c in commit_rows.own_checkpoints_in_force(ledger.con)
+        if not any((kind, c.id) in sent.marks for kind in kinds)
+    ]
     verdicts = judge_commits(repo, mainline, waiting, read_verdicts(ledger, mainline), said)
     open_ = [c for c, verdict in zip(waiting, verdicts, strict=True) if verdict.shareable]
     shut = [
@@ -89,8 +92,8 @@ def plan_outgoing(
     out = _Outbound(ledger, scrubber, sent, share)
     for checkpoint in reversed(open_):  # oldest first: a reader who gets half has the older half
         out.add(checkpoint)
-    out.add_rewrites(_rewrites_into(ledger, [c.git_sha for c in open_]))
-    out.add_tombstones(own_tombstones(ledger))
+    out.add_rewrites(commit_rows.read_rewrites_into(ledger.con, [c.git_sha for c in open_]))
+    out.add_tombstones(own_tombstones(ledger.con))
     anchors = judge_commits(repo, mainline, anchors_of(ledger, claims), read_verdicts(ledger, mainline), said)
     memories = sum(out.add_claim(claim, anchor) for claim, anchor in zip(claims, anchors, strict=True))
     held = [*shut, *out.held]
@@ -99,32 +102,16 @@ def plan_outgoing(
 
 def anchors_of(ledger: Ledger, claims: Sequence[Claim]) -> list[Checkpoint]:
     """The commit of each claim, as the merge gate takes it: what it became, where it was rewritten since."""
-    rows = ledger.con.execute("SELECT old_sha, new_sha FROM rewrites ORDER BY pos, rowid").fetchall()
-    later = {str(old): str(new) for old, new in rows}
+    later = commit_rows.read_successors(ledger.con)
     found = []
     for claim in claims:
         sha, seen = claim.git_sha, {claim.git_sha}
+        # `seen`: a rebase back and forth makes a ring of rewrites.
         while (new := later.get(sha)) is not None and new not in seen:
             seen.add(new)
             sha = new
         found.append(Checkpoint(claim.memory_id, sha, ""))
     return found
-
-
-def _local_checkpoints(ledger: Ledger) -> list[Checkpoint]:
-    """Checkpoints made here, without those whose commit was rewritten: the new one carries their sessions."""
-    superseded = """origin = ? AND git_sha NOT IN (
-        SELECT r.old_sha FROM rewrites r JOIN checkpoints c ON c.git_sha = r.new_sha)"""
-    return queries.read_checkpoints(ledger.con, superseded, [LOCAL])
-
-
-def _rewrites_into(ledger: Ledger, shas: Sequence[str]) -> list[Rewrite]:
-    rows = ledger.con.execute(
-        """SELECT old_sha, new_sha, how FROM rewrites
-           WHERE new_sha IN (SELECT unnest(?::VARCHAR[])) ORDER BY new_sha, old_sha""",
-        [list(shas)],
-    ).fetchall()
-    return [Rewrite(*row) for row in rows]
 
 
 class _Outbound:
@@ -239,16 +226,9 @@ def remember_verdicts(ledger: Ledger, mainline: Mainline | None, verdicts: Seque
     """Keep verdicts for this tip. Inside a transaction. A *no* is asked again when the tip moves."""
     if mainline is None:
         return
-    for verdict in verdicts:
-        if verdict.why is not Why.NO_MAINLINE:
-            ledger.con.execute(
-                "INSERT OR REPLACE INTO merge_verdicts VALUES (?, ?, ?, ?)",
-                [verdict.git_sha, mainline.tip, RULE_VERSION, verdict.why.name],
-            )
-    ledger.con.execute("DELETE FROM merge_verdicts WHERE target_tip <> ?", [mainline.tip])
+    names = {one.git_sha: one.why.name for one in verdicts if one.why is not Why.NO_MAINLINE}
+    commit_rows.save_verdict_names(ledger.con, mainline.tip, RULE_VERSION, names)
 
-
-# The ledger's account of everything that left this clone.
 
 Mark = tuple[str, str]
 """Kind and id of something sent: ``checkpoint``, ``head``, ``turns`` (``session:first:last``), ``rewrite``,
@@ -282,7 +262,7 @@ class Sent(msgspec.Struct):
 
 def read_sent(ledger: Ledger) -> Sent:
     """Return the marks of everything sent so far."""
-    marks: set[Mark] = {(str(k), str(i)) for k, i in ledger.con.execute("SELECT kind, id FROM shipped").fetchall()}
+    marks = commit_rows.read_sent_marks(ledger.con)
     turns: defaultdict[str, set[int]] = defaultdict(set)
     for kind, name in marks:
         if kind == "turns":
@@ -291,82 +271,9 @@ def read_sent(ledger: Ledger) -> Sent:
     return Sent(marks, dict(turns))
 
 
-def start_over(ledger: Ledger, store_id: str) -> None:
-    """Take ``store_id`` for this clone's from now on, under which nothing has left yet. Inside a transaction."""
-    ledger.con.execute("UPDATE meta SET value = ? WHERE key = 'store_id'", [store_id])
-    ledger.con.execute("DELETE FROM shipped")
-
-
-def mark_sent(ledger: Ledger, marks: Iterable[Mark], segment: str) -> None:
-    """Remember marks of things that left, with the first segment they left in. Inside a transaction."""
-    insert_rows(ledger.con, "shipped", [(kind, name, segment) for kind, name in marks])
-
-
 def read_verdicts(ledger: Ledger, mainline: Mainline | None) -> dict[str, Why]:
     """Return verdicts of the merge gate kept for this very tip, by commit."""
     if mainline is None:
         return {}
-    rows = ledger.con.execute(
-        "SELECT git_sha, verdict FROM merge_verdicts WHERE target_tip = ? AND rule_version = ?",
-        [mainline.tip, RULE_VERSION],
-    ).fetchall()
-    return {str(sha): Why[str(name)] for sha, name in rows}
-
-
-def checkpoints_sent(ledger: Ledger) -> list[Checkpoint]:
-    """Return the checkpoints that left, to whichever remote."""
-    return queries.read_checkpoints(
-        ledger.con, "id IN (SELECT id FROM shipped WHERE kind IN ('checkpoint', 'summary'))", []
-    )
-
-
-def own_tombstones(ledger: Ledger) -> list[Tombstone]:
-    """Return the tombstones made in this clone, oldest first."""
-    rows = ledger.con.execute(
-        "SELECT target, reason, actor, recorded_at FROM tombstones WHERE origin = ? ORDER BY recorded_at, target",
-        [LOCAL],
-    ).fetchall()
-    return [Tombstone(target, reason, actor, _required_time(at)) for target, reason, actor, at in rows]
-
-
-def _required_time(at: datetime) -> datetime:
-    when = with_zone(at)
-    assert when is not None
-    return when
-
-
-class Push(msgspec.Struct, frozen=True):
-    """One departure, as ``audit`` lists it. ``bytes`` counts the segments added."""
-
-    ref: str
-    tip: str
-    remote: str
-    url: str
-    pushed_at: datetime
-    checkpoints: int
-    sessions: int
-    bytes: int
-
-
-def record_push(ledger: Ledger, push: Push) -> None:
-    """Remember a departure. Inside a transaction."""
-    row = (
-        push.ref,
-        push.tip,
-        push.remote,
-        push.url,
-        without_zone(push.pushed_at),
-        push.checkpoints,
-        push.sessions,
-        push.bytes,
-    )
-    insert_rows(ledger.con, "pushes", [row])
-
-
-def list_pushes(ledger: Ledger) -> Sequence[Push]:
-    """Return all departures, newest first."""
-    rows = ledger.con.execute(
-        """SELECT ref, tip, remote, url, pushed_at, checkpoints, sessions, bytes FROM pushes
-           ORDER BY pushed_at DESC, remote"""
-    ).fetchall()
-    return [make_record(Push, (*row[:4], _required_time(row[4]), *row[5:])) for row in rows]
+    names = commit_rows.read_verdict_names(ledger.con, mainline.tip, RULE_VERSION)
+    return {sha: Why[name] for sha, name in names.items()}

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from rekal.store import erase
-from rekal.store.import_batch import Batch, Import, Imported, import_batch
+from rekal.store.import_batch import Batch, Import, Imported, import_batch, note_tip
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
@@ -79,12 +79,12 @@ class Sink:
                 done = import_batch(Import(ledger.con, ref.origins, ledger.pos, ledger.now), one.batch)
                 one.arrival.imported = one.arrival.imported.plus(done)
                 if one.signature is not None:
-                    _set_tip(ledger, ref, ref.tip, one.signature)
+                    note_tip(ledger.con, ref.name, ref.tip, one.signature)
 
     def set_tip(self, ref: Ref, tip: str, signature: str) -> None:
         """Remember up to where a ref was read."""
         with self._writing() as ledger:
-            _set_tip(ledger, ref, tip, signature)
+            note_tip(ledger.con, ref.name, tip, signature)
 
     @contextmanager
     def _writing(self, *, large: bool = False) -> Iterator[Ledger]:
@@ -96,7 +96,3 @@ class Sink:
                 ledger.con.execute("SET force_compression = 'zstd'")
             with ledger.transaction():
                 yield ledger
-
-
-def _set_tip(ledger: Ledger, ref: Ref, tip: str, signature: str) -> None:
-    ledger.con.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", [ref.name, tip, signature])

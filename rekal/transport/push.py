@@ -17,6 +17,7 @@ from rekal.errors import GitError, Refused
 from rekal.git import Repo, limit_time
 from rekal.model import Author
 from rekal.scrub import Scrubber
+from rekal.store import commit_rows
 from rekal.store.database import Connection
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
@@ -147,7 +148,7 @@ def _obstacle(
         # One ref goes to all remotes: what one of them has merged may be news to another.
         marks = departures.read_sent(ledger).marks
         told = [claim for claim in claims if any(("event", event.id) in marks for event in claim.events)]
-        left = [*departures.checkpoints_sent(ledger), *anchors_of(ledger, told)]
+        left = [*commit_rows.checkpoints_sent(ledger.con), *anchors_of(ledger, told)]
         verdicts = judge_commits(sender.repo, mainline, left)
         foreign = sum(not verdict.shareable for verdict in verdicts)
         if foreign:
@@ -221,13 +222,13 @@ def _pushed_ref(ref: OwnRef, to: Destination) -> str:
     return f"refs/rekal-pushed/{to.name}/{ref.name.removeprefix('refs/')}"
 
 
-def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int) -> departures.Push:
+def _entry(ref: OwnRef, tip: str, to: Destination, outgoing: Outgoing, size: int) -> commit_rows.Push:
     counts = len(outgoing.checkpoints), len(outgoing.sessions)
-    return departures.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
+    return commit_rows.Push(ref.name, tip, to.name, to.url, datetime.now(UTC), *counts, size)
 
 
 def _note_departure(
-    sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: departures.Push | None
+    sender: Sender, mainline: Mainline | None, outgoing: Outgoing, tip: str, push: commit_rows.Push | None
 ) -> None:
     """Record a departure in one transaction: opening the store costs more than everything written here.
 
@@ -240,9 +241,9 @@ def _note_departure(
     ):
         remember_verdicts(ledger, mainline, outgoing.verdicts)
         if tip:
-            departures.mark_sent(ledger, outgoing.marks, tip)
+            commit_rows.add_sent_marks(ledger.con, outgoing.marks, tip)
         if push:
-            departures.record_push(ledger, push)
+            commit_rows.record_push(ledger.con, push)
 
 
 def read_pushed_refs(lines: Sequence[str]) -> dict[str, str]:

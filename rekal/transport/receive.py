@@ -20,9 +20,9 @@ from rekal.git import Repo
 from rekal.git.repo import read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Rewrite, Session
 from rekal.store import erase
-from rekal.store.import_batch import Batch, Imported
+from rekal.store.import_batch import Batch, Imported, read_tips
 from rekal.store.layout import Layout
-from rekal.store.ledger import Ledger, open_ledger
+from rekal.store.ledger import open_ledger
 from rekal.store.locks import hold_lock
 from rekal.transport import arrivals
 from rekal.transport.arrivals import BAD, Owner, Ref
@@ -62,7 +62,7 @@ def receive_refs(layout: Layout, repo: Repo, remotes: Collection[str], budget: B
     Raises :class:`rekal.errors.StoreError` when the ledger cannot be written; a ref that git cannot read is a note.
     """
     with open_ledger(layout.data, read_only=True, wait=_WAIT) as ledger:
-        own, known = ledger.meta("store_id") or "", _read_tips(ledger)
+        own, known = ledger.meta("store_id") or "", read_tips(ledger.con)
     pending = erase.rewrite_wanted(layout.run)
     seen = arrivals.list_arrived_refs(repo, remotes, own, known)
     changed = [ref for ref in seen.refs if known.get(ref.name) != ref.tip]
@@ -135,10 +135,6 @@ def _clear(layout: Layout, *, erased: bool) -> None:
             erase.rewrite_done(layout.run)
 
 
-def _read_tips(ledger: Ledger) -> dict[str, str]:
-    return {str(ref): str(tip) for ref, tip in ledger.con.execute("SELECT ref, tip FROM received").fetchall()}
-
-
 class _Refused(RekalError):
     """Nothing of a ref may be taken."""
 
@@ -164,7 +160,7 @@ def _read_ref(sink: Sink, repo: Repo, ref: Ref, before: str | None, signature: s
 class _Arrival:
     """One ref being read; ``imported`` is what the sink has written of it."""
 
-    def __init__(self, repo: Repo, ref: Ref, owner: Owner, listing: arrivals.Listing, signature: str) -> None:
+    def __init__(self, repo: Repo, ref: Ref, owner: Owner, listing: arrivals.SegmentListing, signature: str) -> None:
         self.ref = ref
         self.imported = Imported()
         self._repo = repo

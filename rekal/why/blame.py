@@ -67,7 +67,7 @@ def blame_file(repo: Repo, path: str, first: int | None = None, last: int | None
     """
     span = () if first is None else ("-L", f"{first},{last or first}")
     revision = ("HEAD",) if repo.bare else ()
-    args = ("blame", "-w", *MOVES, "--porcelain", *_ignored(repo), *span, *revision, "--", path)
+    args = ("blame", "-w", *MOVES, "--porcelain", *_ignored_commits_options(repo), *span, *revision, "--", path)
     try:
         return parse_porcelain(repo.run_raw("-c", "core.quotePath=false", *args, timeout=_TIMEOUT))
     except GitError as error:
@@ -78,7 +78,7 @@ def blame_file(repo: Repo, path: str, first: int | None = None, last: int | None
         raise
 
 
-def _ignored(repo: Repo) -> tuple[str, ...]:
+def _ignored_commits_options(repo: Repo) -> tuple[str, ...]:
     present = not repo.bare and (repo.worktree / IGNORE_REVS).is_file()
     return ("--ignore-revs-file", str(repo.worktree / IGNORE_REVS)) if present else ()
 

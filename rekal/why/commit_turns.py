@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from rekal.git import Repo
 from rekal.git.patch_ids import compute_patch_ids
+from rekal.store.commit_rows import select_commits_by_patch
 from rekal.store.database import Connection
-from rekal.store.why_rows import TurnRange, has_patch_ids, select_commits_by_patch, select_turn_ranges
+from rekal.store.why_rows import TurnRange, has_patch_ids, select_turn_ranges
 
 _PATCHES = 200  # commits whose patch-id is computed for one question
 

@@ -100,7 +100,7 @@ class ColumnWriter:
 
     def texts(self, values: Iterable[str | None]) -> None:
         """Two columns: all texts in one run, and the length of each plus one, 0 for None."""
-        cleaned = [None if value is None else limits.clean_text(value) for value in values]
+        cleaned = [None if value is None else limits.clean_wire_text(value) for value in values]
         self._columns.append("".join(text for text in cleaned if text))
         self.ints([0 if text is None else len(text) + 1 for text in cleaned])
 
@@ -196,7 +196,7 @@ class ColumnReader:
         return raw
 
     def _names(self) -> list[str]:
-        text = limits.clean_text(_decode_column(_TEXT, self._take()))
+        text = limits.clean_wire_text(_decode_column(_TEXT, self._take()))
         lengths = _decode_column(_INTS, self._list(None))
         if lengths and min(lengths) < 0:
             raise Damaged(SkipReason.DAMAGED, "a negative length")
@@ -242,7 +242,7 @@ class ColumnReader:
 
     def texts(self, count: int) -> list[str | None]:
         """Texts, or None."""
-        text = limits.clean_text(_decode_column(_TEXT, self._take()))
+        text = limits.clean_wire_text(_decode_column(_TEXT, self._take()))
         return _cut_column(text, [length - 1 if length else None for length in self.ints(count)])
 
     def keys(self, count: int) -> list[str | None]:

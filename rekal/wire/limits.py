@@ -121,7 +121,7 @@ _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _TEXT_TAG, _ID_TAG, _UUID_TAG, _HEX_TAG = b"\x00", b"\x01", b"\x02", b"\x03"
 
 
-def clean_text(text: str) -> str:
+def clean_wire_text(text: str) -> str:
     """Return ``text`` with lone surrogates and NUL replaced by U+FFFD; its length stays the same."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
@@ -130,7 +130,7 @@ def clean_text(text: str) -> str:
 
 def clip_name(name: str) -> str:
     """Return ``name`` cleaned and cut to ``MAX_NAME`` characters."""
-    return clean_text(name[:MAX_NAME])
+    return clean_wire_text(name[:MAX_NAME])
 
 
 def safe_path(path: str) -> bool:

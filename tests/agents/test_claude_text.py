@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.agents.claude.content import said_by_agent, spoken_content, strip_machine_text, text_blocks, without_injected
+from rekal.agents.claude.content import agent_words, spoken_content, strip_machine_text, text_blocks, without_injected
 
 MEMORY = "<rekal-memory v=1>\nan older answer\n</rekal-memory>\n"
 
@@ -59,8 +59,8 @@ def test_what_rekal_injected_is_cut_from_everything() -> None:
     assert without_injected(f"one\n{MEMORY}two\n  <rekal-memory>x</rekal-memory>\nthree") == "one\ntwo\nthree"
     inline = "the <rekal-memory> tag is ours, and </rekal-memory> ends it"
     assert without_injected(inline) == inline
-    assert said_by_agent([{"type": "text", "text": f"As before:\n{MEMORY}Done."}]) == "As before:\nDone."
-    assert said_by_agent(MEMORY) == ""
+    assert agent_words([{"type": "text", "text": f"As before:\n{MEMORY}Done."}]) == "As before:\nDone."
+    assert agent_words(MEMORY) == ""
 
 
 def test_content_is_a_string_or_blocks() -> None:

@@ -28,16 +28,16 @@ AIMS = {
     "names with a vague word": 0,
 }
 BOUNDS = {
-    "public names in two modules": 15,
-    "private names in two modules": 70,
+    "public names in two modules": 8,
+    "private names in two modules": 15,
     "one-word public functions, %": 25,
     "public functions used by one module, %": 32,
-    "docstrings that open with a clause, %": 5,
-    "files of one stem": 6,
-    "modules named with -ing": 5,
-    "names with a vague word": 20,
+    "docstrings that open with a clause, %": 3,
+    "files of one stem": 5,
+    "modules named with -ing": 0,
+    "names with a vague word": 3,
 }
-LEAST_COMMENTS = 20  # of 1,000 lines; the aim is 30
+LEAST_COMMENTS = 29  # of 1,000 lines: the aim, less what a larger change may bring
 COMMENTS_AIM = 30
 
 CLAUSES = {"What", "Which", "Whether", "How", "Who", "Whose", "Whom", "Where", "Those"}

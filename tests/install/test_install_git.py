@@ -235,7 +235,7 @@ def test_the_spool_s_reader_understands_every_event(ready: Path, stub: Stub) -> 
     git(ready, "commit", "-q", "--amend", "-m", "other")
     other = git(ready, "commit-tree", "HEAD^{tree}", "-m", "x", "-p", "HEAD~1").strip()
     git(ready, "merge", "-q", "--no-edit", other)
-    found = spool.read_events(ready / ".git/rekal/spool")
+    found = spool.read_spooled(ready / ".git/rekal/spool")
     assert found.broken == 0
     kinds = sorted(type(event).__name__ for event in found.events)
     assert kinds == ["CommitEvent", "CommitEvent", "MergeEvent", "RewriteEvent"]

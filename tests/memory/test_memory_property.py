@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekal.memory.added_lines import check_diff
-from rekal.memory.check import Nearness, check_text
+from rekal.memory.check import RuleNearness, check_text
 from rekal.memory.conflicts import all_conflicts
 from rekal.memory.events import ReviewNote, Scope, Supersede
 from rekal.memory.matchers import Matcher
@@ -113,7 +113,7 @@ def test_only_what_holds_here_and_then_is_shown(
     for cosines in (None, near):
         for ranked in rank_memories(held, question_terms(WORDS), place, cosines, limit=99):
             assert may_be_shown(log, ranked.memory.id, at, known_at, place)
-    for given_near in (None, Nearness(near, near)):
+    for given_near in (None, RuleNearness(near, near)):
         for found in check_text(held, f"use {WORDS} in the worker", place, given_near):
             assert may_be_shown(log, found.memory.id, at, known_at, place)
     for path in files:

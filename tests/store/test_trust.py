@@ -112,7 +112,7 @@ def test_a_store_of_0_1_0_is_moved_once(repo: Path) -> None:
         assert app.config.transport.share == "full"
         assert (repo / ".git/rekal/salt").read_text("utf-8") == "5a" * 16
         assert (repo / ".git/rekal/leases/origin").read_text("utf-8") == "1" * 40
-        assert len(spool.read_events(app.layout.spool).events) == 1
+        assert len(spool.read_spooled(app.layout.spool).events) == 1
         assert not run.exists()
         assert not old_spool.exists()
 

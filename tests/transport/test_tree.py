@@ -96,7 +96,7 @@ def test_the_first_layout_is_read_and_added_to(repo: Path, ref: OwnRef) -> None:
     tip = add(here, ref, 2)
 
     assert tip_of(here, f"{tip}^") == first
-    assert list_segments(here, first, None) == arrivals.Listing(
+    assert list_segments(here, first, None) == arrivals.SegmentListing(
         "rekal 1\nstore x\nauthor Mara <m@e>\n", {old.name: blob}
     )
     assert set(list_segments(here, tip, first).segments) == names(2)

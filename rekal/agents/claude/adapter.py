@@ -18,6 +18,7 @@ from rekal.plain_text import lazy_pattern
 
 _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
+# A few damaged lines at the top must not hide the format; a whole file is too much to look through.
 _SNIFFED_LINES = 20
 
 
@@ -49,12 +50,14 @@ class Claude:
 
     def sniff(self, head: bytes) -> bool:
         """True if ``head`` begins a file of Claude Code's records."""
+        # An export is one object with all records in a list.
         if b'"loglines"' in head[:64]:
             return True
         for line in head.split(b"\n")[:_SNIFFED_LINES]:
             try:
                 record = msgspec.json.decode(line)
             except (msgspec.MsgspecError, ValueError, RecursionError):
+                # The head may end inside a long record, so that it does not decode: its keys are enough.
                 if line.lstrip(b"\xef\xbb\xbf").startswith(b"{") and all(sign in line for sign in _SIGNS):
                     return True
                 continue
@@ -66,6 +69,7 @@ class Claude:
 def _is_own(record: Record) -> bool:
     kind = record.get("type")
     if kind in ("user", "assistant"):
+        # Other agents write "user" lines as well, with the role beside the text instead of inside a message.
         return isinstance(record.get("message"), dict) and "role" not in record
     if kind == "summary":
         return "leafUuid" in record
@@ -84,6 +88,7 @@ def _main_thread(path: Path) -> Thread:
 def _parsed(reader: LineReader, conversation: Conversation) -> Parsed:
     main = conversation.main
     last_human = main.last_human
+    # The next reading starts at the oldest call that still waits, so that its result finds it.
     waiting = [call.offset for thread in conversation.threads() for call in thread.unanswered(last_human)]
     offset = min(waiting, default=reader.offset)
     skipped = reader.skipped_bytes
@@ -93,6 +98,7 @@ def _parsed(reader: LineReader, conversation: Conversation) -> Parsed:
     if main.actor == "human":
         found[0] = _complete_session(found[0], conversation, from_start=reader.seen == 0)
     return Parsed(
+        # A file of titles and snapshots alone is no conversation.
         transcripts=tuple(one for one in found if one.turns or one.calls),
         offset=offset,
         prefix_hash=hash_prefix(reader.path, offset, reader.offset),
@@ -114,6 +120,7 @@ def _complete_sub_agent(thread: Thread, path: Path, session_id: str | None) -> i
     thread.agent_type = text_field(sidecar.get("agentType")) or thread.agent_type
     thread.description = text_field(sidecar.get("description")) or thread.description
     depth = sidecar.get("spawnDepth")
+    # type() and not isinstance(): True is an int as well, and a depth of a million is no depth.
     thread.spawn_depth = depth if type(depth) is int and 0 <= depth < 1000 else None
     return skipped
 
@@ -121,6 +128,7 @@ def _complete_sub_agent(thread: Thread, path: Path, session_id: str | None) -> i
 def _sidecar(path: Path) -> tuple[dict[str, Any], int]:
     try:
         data = path.read_bytes()
+    # Not every build writes a sidecar: none is no fault.
     except FileNotFoundError:
         return {}, 0
     except OSError as error:
@@ -136,6 +144,7 @@ def _complete_session(transcript: Transcript, conversation: Conversation, *, fro
     prompts = (turn.content for turn in transcript.turns if turn.role == "human")
     title = conversation.titles.best(conversation.uuids, next(prompts, None) if from_start else None)
     origin, own = conversation.first_session_id or "", transcript.native_id
+    # Only a reading from the start saw the first record, which names the session copied from.
     copied = from_start and origin != own and _UUID.match(origin) and _UUID.match(own)
     return msgspec.structs.replace(transcript, title=title, forked_from=origin if copied else None)
 
@@ -149,14 +158,17 @@ ADAPTER: Adapter = Claude()
 # ``<session>/subagents/`` (older builds: ``agent-<id>.jsonl`` beside the sessions). The encoding is lossy, so folder
 # names only narrow the search.
 
+# The client cuts a folder's name there and puts a hash behind it.
 _LONGEST = 200
 _OTHER = lazy_pattern(r"[^A-Za-z0-9]")
+# They lie where transcripts lie and are none.
 _NOT_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
 
 
 def config_directories(where: Where) -> list[Path]:
     """``CLAUDE_CONFIG_DIR`` when set, else ``~/.claude`` and the ``~/.config/claude`` of some builds."""
     if configured := where.env.get("CLAUDE_CONFIG_DIR", "").strip():
+        # The client's settings file may hold a tilde that no shell has replaced.
         if configured == "~" or configured.startswith(("~/", "~\\")):
             return [where.home / configured[2:]]
         return [Path(configured)]
@@ -184,6 +196,7 @@ class Narrowing:
 
     def admits(self, folder: str) -> bool:
         name = folder.lower()
+        # Ancestors count because the agent is often started above the repository and then moves into it.
         return name[:_LONGEST] in self._exact or name.startswith(self._below)
 
 
@@ -195,7 +208,7 @@ def find_sources(where: Where, agent: str) -> Iterator[Source]:
     narrowing = Narrowing(where.roots)
     for projects in (config / "projects" for config in config_directories(where)):
         try:
-            folders = [folder for folder in _listed(projects) if narrowing.admits(folder.name)]
+            folders = [folder for folder in _list_folder(projects) if narrowing.admits(folder.name)]
         except OSError:
             yield Source(agent, str(projects), projects, 0, 0)
             continue
@@ -207,7 +220,7 @@ def find_sources(where: Where, agent: str) -> Iterator[Source]:
             yield from found
 
 
-def _listed(folder: Path) -> list[Path]:
+def _list_folder(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
@@ -215,10 +228,11 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _of_folder(folder: Path, agent: str) -> Iterator[Source]:
-    entries = _listed(folder)
+    entries = _list_folder(folder)
     for path in entries:
         if path.suffix == ".jsonl" and (source := _source(path, agent)):
             yield source
+    # Sessions first: a sub-agent's parent must be stored before a commit is linked to both.
     for session in entries:
         if session.suffix != ".jsonl":
             for path in sorted((session / "subagents").rglob("*.jsonl")):
@@ -247,5 +261,6 @@ def session_above(path: Path) -> str | None:
     folders = path.parts[:-1]
     if "subagents" not in folders:
         return None
+    # From the right: a repository may itself lie in a directory called subagents.
     at = len(folders) - 1 - folders[::-1].index("subagents")
     return folders[at - 1] if at > 0 else None

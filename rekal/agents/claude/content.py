@@ -16,6 +16,7 @@ from rekal.plain_text import lazy_pattern
 
 # What a person really said in a Claude Code record, apart from what the client wrapped around it.
 
+# Only at the beginning of a line, as rekal writes it: a person may quote the tag within a sentence.
 _INJECTED = lazy_pattern(r"(?ms)^[ \t]*<rekal-memory\b.*?</rekal-memory>[ \t]*(?:\n|\Z)")
 _REMINDER = lazy_pattern(r"(?s)<system-reminder>.*?(?:</system-reminder>\s*|\Z)")
 _SPOKEN_TAGS = ("command-args", "bash-input", "channel")  # a channel brings what a person wrote elsewhere
@@ -76,6 +77,7 @@ def _unwrapped(text: str) -> str:
         if tag == "command-name":
             command = body
         elif tag in _SPOKEN_TAGS and body:
+            # The exclamation mark is what the person typed to reach the shell; the client takes it off.
             kept.append(f"! {body}" if tag == "bash-input" else body)
             if tag == "command-args":
                 kept[-1] = f"{command} {body}".strip()
@@ -87,6 +89,7 @@ def _unwrapped(text: str) -> str:
 def strip_machine_text(text: str) -> str:
     """Return the part of ``text`` that a person typed; empty when a machine wrote all of it."""
     text = without_reminders(without_injected(text)).strip()
+    # The client sends Warmup to fill its cache before anybody has typed.
     if text.startswith(_MACHINE_OPENINGS) or text == "Warmup":
         return ""
     text = _unwrapped(text)
@@ -98,7 +101,7 @@ def spoken_content(content: Any) -> str:
     return "\n".join(filter(None, map(strip_machine_text, text_blocks(content))))
 
 
-def said_by_agent(content: Any) -> str:
+def agent_words(content: Any) -> str:
     """The assistant's own words in a content, without anything rekal had injected."""
     parts = (without_injected(text).strip() for text in text_blocks(content))
     return "\n".join(filter(None, parts))
@@ -106,8 +109,10 @@ def said_by_agent(content: Any) -> str:
 
 # Claude Code's tool calls: what was called on which file, what came of it, and which lines it wrote.
 
+# Characters that go on to the scrubber, which keeps 200: a secret that the later cut would split is still whole here.
 _COMMAND = 4000
 _PATH_KEYS = ("file_path", "notebook_path", "path")
+# The tool was called Task before it was called Agent.
 _DISPATCH = ("Task", "Agent")
 
 
@@ -135,12 +140,13 @@ class Call(msgspec.Struct):
         if self.outcome == "error":
             self.excerpt = _excerpt(block.get("content"))
         else:
-            self.wrote = tuple(_wrote(self.tool, self.input, details))
+            self.wrote = tuple(_written_lines(self.tool, self.input, details))
+        # What was written is in `wrote` now: the texts of a long session would stay in memory otherwise.
         self.input = {key: self.input[key] for key in (*_PATH_KEYS, "command") if key in self.input}
 
     def finished(self) -> RawCall:
-        path = next(filter(None, (_string(self.input.get(key)) for key in _PATH_KEYS)), None)
-        command = _string(self.input.get("command"))
+        path = next(filter(None, (_clean_string(self.input.get(key)) for key in _PATH_KEYS)), None)
+        command = _clean_string(self.input.get("command"))
         return RawCall(
             tool=self.tool,
             turn=self.turn,
@@ -157,36 +163,38 @@ class Call(msgspec.Struct):
 
     def dispatched(self) -> tuple[str, str | None, str | None] | None:
         """``(prompt, agent type, description)`` of a call that started a sub-agent."""
-        prompt = _string(self.input.get("prompt"))
+        prompt = _clean_string(self.input.get("prompt"))
         if self.tool not in _DISPATCH or prompt is None:
             return None
-        return prompt, _string(self.input.get("subagent_type")), _string(self.input.get("description"))
+        return prompt, _clean_string(self.input.get("subagent_type")), _clean_string(self.input.get("description"))
 
 
-def _string(value: Any) -> str | None:
+def _clean_string(value: Any) -> str | None:
     return clean_text(value) if isinstance(value, str) and value else None
 
 
 def _excerpt(content: Any) -> str | None:
     text = without_reminders(without_injected("\n".join(text_blocks(content)))).strip()
+    # The client's own wrapping, not a word of the tool.
     text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
     return text or None
 
 
-def _wrote(tool: str, given: Record, details: Any) -> Iterator[str]:
+def _written_lines(tool: str, given: Record, details: Any) -> Iterator[str]:
     """The lines a successful call put into its file: those its patch added, else those its input adds."""
     if tool not in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
         return
     patch = details.get("structuredPatch") if isinstance(details, dict) else None
+    # The patch says what changed; the input of a Write repeats the whole file.
     if isinstance(patch, list) and patch:
         yield from _patch_lines(patch)
         return
     edits = given.get("edits")
     for edit in [given, *(edits if isinstance(edits, list) else [])]:
         if isinstance(edit, dict):
-            yield from _added(edit.get("old_string"), edit.get("new_string"))
+            yield from _lines_not_in(edit.get("old_string"), edit.get("new_string"))
     for key in ("content", "new_source"):
-        yield from _added(None, given.get(key))
+        yield from _lines_not_in(None, given.get(key))
 
 
 def _patch_lines(patch: list[Any]) -> Iterator[str]:
@@ -197,13 +205,15 @@ def _patch_lines(patch: list[Any]) -> Iterator[str]:
                 yield clean_text(line[1:])
 
 
-def _added(old: Any, new: Any) -> Iterator[str]:
+def _lines_not_in(old: Any, new: Any) -> Iterator[str]:
     """The lines of ``new`` that ``old`` does not have; an edit repeats its surroundings on both sides."""
     if not isinstance(new, str):
         return
+    # Counted and not a set: a line that stood there once and is written twice was added once.
     there = Counter(old.split("\n")) if isinstance(old, str) else Counter[str]()
     for line in new.split("\n"):
         if there[line] > 0:
             there[line] -= 1
+        # An empty line tells nobody's work apart.
         elif line.strip():
             yield clean_text(line.rstrip("\r"))

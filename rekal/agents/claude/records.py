@@ -18,8 +18,8 @@ from rekal.agents.claude.content import (
     PLAN_OPENING,
     SUMMARY_OPENING,
     Call,
+    agent_words,
     is_readable_content,
-    said_by_agent,
     spoken_content,
     text_blocks,
     without_injected,
@@ -76,6 +76,7 @@ class Thread:
         cwd, branch = text_field(record.get("cwd")), text_field(record.get("gitBranch"))
         if cwd:
             self.cwds[cwd] = None
+        # The client writes HEAD when no branch is checked out, which names none.
         if branch and branch != "HEAD":
             self.branches[branch] = None
         if self.actor == "agent":
@@ -86,10 +87,12 @@ class Thread:
         """Give a ``tool_result`` block to the earliest call of its id that waits."""
         waiting = self.waiting.get(text_field(block.get("tool_use_id")) or "")
         if waiting:
+            # Ids repeat in files that were glued together; results come in the order of the calls.
             waiting.popleft().answer(block, details)
 
     def unanswered(self, last_human: int) -> list[Call]:
         """The calls whose result may still come: nobody has said anything since they were issued."""
+        # Once a person has spoken again, a call without result was cancelled and will get none.
         passed = max(last_human, self.last_human)
         return [call for call in self.calls if not call.answered and call.order >= passed]
 
@@ -131,6 +134,7 @@ class Titles:
         """The first line of the best title, uncut: the scrubber must see all of it. A summary counts only when the
         message it ends with is in this file: others name other sessions.
         """
+        # Newest first: each compaction writes a summary of all that went before.
         own = next((summary for summary, leaf in reversed(self._summaries) if leaf in uuids), None)
         title = (self.custom or self.generated or own or first_prompt or "").strip()
         return title.split("\n", 1)[0].strip() or None
@@ -194,6 +198,7 @@ class Conversation:
                     self.take(offset, line)
             return
         uuid = text_field(record.get("uuid"))
+        # A resumed session's file may repeat records of its own history.
         if uuid in self.uuids:
             return
         if uuid:
@@ -253,6 +258,7 @@ class Conversation:
         turns = entry.thread.turns
         if entry.offset < self._seen:
             return
+        # The client writes one answer as a record for each of its blocks.
         if turns and message is not None and turns[-1].message == message:
             turns[-1].parts.append(text)
             return
@@ -269,12 +275,13 @@ class Conversation:
 
     def _assistant(self, entry: _Entry, message: Record) -> None:
         model = text_field(message.get("model"))
+        # The client's own words (a limit reached, a request refused): nobody's, so nobody said them.
         if model == "<synthetic>" or entry.record.get("isApiErrorMessage") is True:
             return
         message_id = text_field(message.get("id"))
         key = (message_id, text_field(entry.record.get("requestId"))) if message_id else None
         content = message.get("content")
-        if text := said_by_agent(content):
+        if text := agent_words(content):
             self._say(entry, "assistant", text, model, key)
         for index, block in enumerate(content if isinstance(content, list) else ()):
             if isinstance(block, dict) and block.get("type") == "tool_use":
@@ -286,12 +293,14 @@ class Conversation:
             tool=text_field(block.get("name")) or "unknown",
             input=given if isinstance(given, dict) else {},
             offset=entry.offset,
+            # Order of reading and not time: clocks jump, and some records have no time.
             order=self.taken,
             turn=len(entry.thread.turns) - 1,
             native_id=tool_id or f"{entry.uuid or f'@{entry.offset}'}:{index}",
             shared=bool(tool_id or entry.uuid),
             cwd=text_field(entry.record.get("cwd")),
             occurred_at=entry.at,
+            # A call that waits for ever would hold back the point from which the next reading starts.
             answered=tool_id is None,  # nothing can ever name it
         )
         entry.thread.calls.append(call)
@@ -309,6 +318,7 @@ class Conversation:
         # The result of a tool may come without its block, as bare text beside the result.
         if results or record.get("toolUseResult") is not None or record.get("sourceToolUseID"):
             return
+        # Meta records are the client's own text; a channel's message is a person's all the same.
         if not self._is_by_person(record) or (record.get("isMeta") is True and _origin_of(record) != "channel"):
             return
         whole = without_injected("\n".join(text_blocks(content))).strip()
@@ -318,6 +328,7 @@ class Conversation:
         elif whole.startswith(PLAN_OPENING):
             # Accepting a plan makes the client type it: the words are the agent's.
             self._say(entry, "assistant", whole)
+        # A prompt typed while the agent worked is written twice: when queued and when it is taken up.
         elif (text := spoken_content(content)) and not self._was_queued(text):
             self._say(entry, "human", text)
             entry.thread.last_human = self.taken
@@ -354,6 +365,7 @@ class Conversation:
         text = spoken_content(content)
         if not text:
             return
+        # A reading may begin between the two records: then the second is the first one that is heard.
         heard = text in self._queued
         self._queued[text] += queue or not heard
         if not heard and entry.offset >= self._seen:

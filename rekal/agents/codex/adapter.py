@@ -32,6 +32,7 @@ from rekal.model import Actor, Transcript
 from rekal.plain_text import lazy_pattern
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
+# A roll-out's name ends with the session's id: the fallback for a file whose head record is damaged.
 _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _TYPED = lazy_pattern(rb'"type"\s*:\s*"user_message"')
 _COMPLETED = lazy_pattern(rb'"type"\s*:\s*"UserMessage"')
@@ -43,6 +44,7 @@ _ENVELOPE = lazy_pattern(
     re.MULTILINE,
 )
 _BARE = lazy_pattern(rb'^\{"id"\s*:\s*"[^"]+",\s*"timestamp"\s*:\s*"[^"]+",\s*"instructions"\s*:')
+# The session's description is the first record; twenty leave room for damaged lines before it.
 _HEAD_RECORDS = 20
 
 
@@ -53,7 +55,7 @@ class Codex:
 
     def discover(self, where: Where) -> Iterator[Source]:
         """Yield every roll-out: which repository one belongs to stands inside it."""
-        home = _home(where)
+        home = _codex_home(where)
         found: dict[str, os.DirEntry[str]] = {}
         for entry in (*_walk(home / "sessions"), *_walk(home / "archived_sessions")):
             # A file is compressed when idle and unpacked when resumed; for a while both are there.
@@ -69,11 +71,13 @@ class Codex:
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one roll-out, from the turn on that was open at the last reading."""
-        titles = _home(where) / "session_index.jsonl"
+        titles = _codex_home(where) / "session_index.jsonl"
+        # Only the TypeScript program wrote .json: it rewrites the document, so there is nothing to resume.
         if source.path.suffix == ".json":
             return _parse_document(source.path, titles)
         try:
             with source.path.open("rb") as file:
+                # By content and not by name: a copy that somebody kept may be called anything.
                 if file.read(len(_ZSTD)) != _ZSTD:
                     return _parse_lines(source.path, source.path, resume, titles)
                 file.seek(0)
@@ -90,12 +94,13 @@ class Codex:
                 head = zstandard.ZstdDecompressor().decompressobj().decompress(head)
             except zstandard.ZstdError:
                 return False
+        # Files that went through an editor may begin with a byte order mark.
         head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         first = head.split(b"\n", 1)[0]
         return any(form.search(part) for form, part in ((_ENVELOPE, first), (_BARE, first), (_DOCUMENT, head)))
 
 
-def _home(where: Where) -> Path:
+def _codex_home(where: Where) -> Path:
     given = where.env.get("CODEX_HOME")
     return Path(given) if given else where.home / ".codex"
 
@@ -103,10 +108,12 @@ def _home(where: Where) -> Path:
 def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as listing:
+            # Sorted, since a directory's own order differs between machines, and ids drawn from copies must not.
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError:
         return
     for entry in entries:
+        # No link is followed: one that points upwards would be walked for ever.
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(Path(entry.path))
         elif entry.name.startswith("rollout-") and entry.name.endswith((".jsonl", ".jsonl.zst", ".json")):
@@ -116,6 +123,7 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
 def _parse_document(path: Path, titles: Path) -> Parsed:
     document = read_object(path)
     session, items = object_at(document, "session"), objects_at(document, "items")
+    # Any program may leave JSON here: a document with neither part is not counted as an empty session.
     if not session and not items:
         raise SourceError(f"{path} holds no Codex session")
     rollout = Rollout("items")
@@ -124,7 +132,7 @@ def _parse_document(path: Path, titles: Path) -> Parsed:
         rollout.drift["document without items"] += 1
     for place, item in enumerate(items):
         rollout.read(place, item)
-    return Parsed(transcripts=(_transcript(rollout, path, titles),), drift=dict(rollout.drift))
+    return Parsed(transcripts=(_rollout_transcript(rollout, path, titles),), drift=dict(rollout.drift))
 
 
 def _parse_compressed(path: Path, file: BinaryIO, titles: Path) -> Parsed:
@@ -133,6 +141,7 @@ def _parse_compressed(path: Path, file: BinaryIO, titles: Path) -> Parsed:
 
     import zstandard
 
+    # Unpacked to a file, not to memory: the line reader needs one that it can seek in, and its size is not bounded.
     with tempfile.TemporaryDirectory(prefix="rekal-") as folder:
         plain = Path(folder, "rollout.jsonl")
         with plain.open("wb") as unpacked:
@@ -151,7 +160,9 @@ def _parse_lines(path: Path, origin: Path, resume: Resume | None, titles: Path) 
     if reader.start:
         rollout.anchor = reader.start
         rollout.open(_head_meta(path))
+        # A fork's copied history stands at the top of its file: the first reading has passed it.
         rollout.skip_replay()
+    # A resumed reading starts before the point reached: what was counted up to there is not counted twice.
     known_skipped, known_drift = 0, rollout.drift.copy()
     records = 0
     for offset, record in reader:
@@ -167,7 +178,7 @@ def _parse_lines(path: Path, origin: Path, resume: Resume | None, titles: Path) 
             raise SourceError(f"{origin} holds no Codex session")
         return Parsed(restarted=reader.restarted)
     return Parsed(
-        transcripts=(_transcript(rollout, origin, titles),),
+        transcripts=(_rollout_transcript(rollout, origin, titles),),
         offset=rollout.anchor,
         prefix_hash=hash_prefix(path, rollout.anchor, reader.offset),
         skipped_bytes=reader.skipped_bytes - known_skipped,
@@ -179,6 +190,7 @@ def _parse_lines(path: Path, origin: Path, resume: Resume | None, titles: Path) 
 def _user_text(path: Path) -> UserText:
     """Pick the record type in which this file says what was typed. Escaped quotes keep quoted records from counting."""
     with path.open("rb") as file:
+        # An empty file cannot be mapped into memory.
         if not file.seek(0, os.SEEK_END):
             return "items"
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -197,8 +209,9 @@ def _head_meta(path: Path) -> Record:
     return {}
 
 
-def _transcript(rollout: Rollout, path: Path, titles: Path) -> Transcript:
+def _rollout_transcript(rollout: Rollout, path: Path, titles: Path) -> Transcript:
     meta = rollout.meta
+    # The id inside wins: a user may rename a roll-out, but its copies still name the session.
     named = _UUID.search(path.name.split(".", 1)[0])
     native_id = text_at(meta, "id") or (named[0] if named else path.name.split(".", 1)[0])
     sub = value_at(meta, "source", "subagent")
@@ -214,6 +227,7 @@ def _transcript(rollout: Rollout, path: Path, titles: Path) -> Transcript:
         branches=tuple(rollout.branches),
         actor=_actor(meta),
         parent_native_id=parent,
+        # A sub-agent's roll-out names its parent in both fields; it is a child, no fork.
         forked_from=origin if origin != parent else None,
         agent_type=text_at(spawn, "agent_role") or (sub if isinstance(sub, str) else text_at(sub, "other")),
         description=text_at(spawn, "agent_nickname") or text_at(meta, "agent_nickname"),
@@ -238,6 +252,7 @@ def _named(index: Path) -> dict[str, str]:
     return _read_index(index, stat.st_size, stat.st_mtime_ns)
 
 
+# Every roll-out asks for its title: the index of all titles is read once for all of them.
 @lru_cache(maxsize=4)
 def _read_index(index: Path, size: int, mtime_ns: int) -> dict[str, str]:
     """Thread names by id, the last one given to a thread; ``size`` and ``mtime_ns`` make a changed file another."""

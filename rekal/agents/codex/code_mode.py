@@ -20,7 +20,9 @@ _KEY = lazy_pattern(r"(?:^|[{,\s])(\w+)\s*:\s*(?:String\.raw)?$|^\s*:\s*(?:Strin
 _SKIP = lazy_pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ESCAPE = lazy_pattern(r"\\(u\{[0-9A-Fa-f]{1,6}\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
+# One expression a quote: it runs in C, where a loop over the characters would not.
 _CLOSING = {quote: lazy_pattern(rf"(?:[^\\{quote}]|\\.)*", re.DOTALL) for quote in "\"'`"}
+# A key stands directly before its string; looking further back would cost the length of the program each time.
 _KEY_REACH = 80
 _MARK = lazy_pattern(r"[\"'`/]")
 _GLUE = lazy_pattern(r"\s*[+,]\s*$")
@@ -56,8 +58,10 @@ def script_calls(source: str) -> list[ScriptCall]:
         if key == "cmd" and (not calls or calls[-1][0] != "exec_command" or "cmd" in calls[-1][1]):
             calls.append(("exec_command", {}))
         if key is not None and calls:
+            # The first string of a key is the argument; later ones belong to expressions within it.
             calls[-1][1].setdefault(key, piece.string)
         key = piece.string if re.fullmatch(r"\w+", piece.string) else None
+    # A loop over commands has both the commands and a call without one: the latter says nothing more.
     bare = any(tool == "exec_command" and "cmd" in arguments for tool, arguments in calls)
     return [
         ScriptCall(tool, arguments)
@@ -80,6 +84,7 @@ def script_patches(source: str) -> tuple[FilePatch, ...]:
     text, glue = "", ""
     for piece in _pieces(source):
         if piece.string is None:
+            # Patches are written as lists of lines as well, which the program joins with line feeds.
             glue = "\n" if piece.code.strip() == "," else ""
             if text and not _GLUE.fullmatch(piece.code):
                 files.extend(parse_patch(text))

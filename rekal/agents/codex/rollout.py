@@ -83,6 +83,7 @@ class Rollout:
             self.drift[str(kind)[:60]] += 1
 
     def _read_bare(self, record: Record) -> None:
+        # A snapshot of the program's state between the records of 2025.
         if "record_type" in record:
             return
         if record.get("type") is None and "role" not in record:
@@ -96,6 +97,7 @@ class Rollout:
             self.open(payload)
         elif value_at(payload, "id") == value_at(self.meta, "id"):
             self._add_place(payload)
+        # Another session's description before anything was said: a copied history follows.
         elif not self.draft.turns:
             self._replaying = True
 
@@ -111,6 +113,7 @@ class Rollout:
 
     def _is_inherited(self, record: Record) -> bool:
         """True if a record stands before the place where a sub-agent's description says that its own begin."""
+        # A sub-agent's roll-out begins with its parent's history; counted records tell where its own starts.
         begin, ordinal = number_at(self.meta, "subagent_history_start_ordinal"), number_at(record, "ordinal")
         return begin is not None and ordinal is not None and ordinal < begin
 

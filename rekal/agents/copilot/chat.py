@@ -40,6 +40,7 @@ def replay_changes(entries: Iterable[Record]) -> Record:
     for entry in entries:
         kind, path = entry.get("kind"), entry.get("k")
         if kind == _INITIAL:
+            # A damaged initial state leaves what was replayed so far.
             state = object_at(entry, "v") or state
         elif kind in (_SET, _PUSH, _DELETE) and isinstance(path, list) and path:
             holder: Any = state
@@ -58,6 +59,7 @@ def _get(holder: Any, key: object) -> Any:
 
 
 def _index(key: object, items: list[Any]) -> int | None:
+    # A negative index would reach the list's end, which the log never means.
     if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(items):
         return key
     return None
@@ -70,6 +72,7 @@ def _change(holder: Any, key: object, entry: Record) -> None:
             return
         items = _get(holder, key)
         kept = items if isinstance(items, list) else []
+        # Without `i` the slice ends at None and keeps all.
         value = kept[: number_at(entry, "i")] + value
     place: Any = None
     if isinstance(holder, dict) and isinstance(key, str):
@@ -92,8 +95,9 @@ def read_chat_session(agent: str, state: Record, native_id: str, cwds: tuple[str
     draft, model = TranscriptBuilder(), None
     requests = objects_at(state, "requests")
     for place, request in enumerate(requests):
+        # A request that another one follows has ended, whatever its own fields say.
         ended = place + 1 < len(requests) or _ended(request)
-        model = _model(request) or model
+        model = _request_model(request) or model
         _tell(draft, request, text_at(request, "requestId") or f"#{place}", ended)
     return Transcript(
         agent=agent,
@@ -113,7 +117,7 @@ def find_odd_requests(state: Record) -> Counter[str]:
     if "requests" not in state:
         drift["session without requests"] += 1
     for request in objects_at(state, "requests"):
-        prompt = _prompt(request.get("message"))
+        prompt = _typed_prompt(request.get("message"))
         if prompt is None and request.get("message") != "" and value_at(request, "message", "text") != "":
             drift["request without message"] += 1
         elif prompt is not None and find_wrapper(prompt):
@@ -133,31 +137,32 @@ def _is_by_person(request: Record, prompt: str) -> bool:
 def _ended(request: Record) -> bool:
     if isinstance(request.get("result"), dict) or request.get("isCanceled") or request.get("isComplete"):
         return True
+    # Complete, cancelled, failed; 0 is under way.
     return number_at(request, "modelState", "value") in (1, 2, 3)
 
 
-def _model(request: Record) -> str | None:
+def _request_model(request: Record) -> str | None:
     found = text_at(request, "result", "metadata", "resolvedModel") or text_at(request, "modelId")
     return found.removeprefix("copilot/") if found is not None else None
 
 
 def _tell(draft: TranscriptBuilder, request: Record, key: str, ended: bool) -> None:
     when = parse_time(request.get("timestamp"))
-    if (prompt := _prompt(request.get("message"))) is not None and _is_by_person(request, prompt):
+    if (prompt := _typed_prompt(request.get("message"))) is not None and _is_by_person(request, prompt):
         draft.say(RawTurn("human", prompt, native_id=key, occurred_at=when))
     if not ended:
         return
     answer = _answer_text(objects_at(request, "response"))
     if answer:
         native_id = text_at(request, "responseId") or f"{key}:response"
-        draft.say(RawTurn("assistant", answer, native_id=native_id, occurred_at=when, model=_model(request)))
+        draft.say(RawTurn("assistant", answer, native_id=native_id, occurred_at=when, model=_request_model(request)))
     edited = {path for part in _edit_groups(request) if (path := chat_uri_path(part.get("uri"))) is not None}
     told = _tell_rounds(draft, request, edited) or _tell_invocations(draft, request)
     _tell_edits(draft, request, key, told)
     draft.pass_over()
 
 
-def _prompt(message: object) -> str | None:
+def _typed_prompt(message: object) -> str | None:
     if isinstance(message, str):
         return message.strip() or None
     whole = text_at(message, "text") or "".join(
@@ -172,6 +177,7 @@ def _answer_text(parts: list[Record]) -> str:
     for part in parts:
         if part.get("kind") is None or part.get("kind") == "markdownContent":
             found = first_text(part, "value") or text_at(part, "content", "value")
+            # An edit is taken out of the Markdown and leaves the fences around it.
             if found is not None and found.strip() != "```":
                 words.append(found)
         elif part.get("kind") == "inlineReference":
@@ -196,7 +202,9 @@ def _tell_rounds(draft: TranscriptBuilder, request: Record, edited: set[str]) ->
                 continue
             calls = read_tool(RawCall(name, native_id=key, occurred_at=when), made.get("arguments"))
             draft.ask(key, calls)
+            # The empty name marks that calls were told at all: the answer's own list of them is then a repetition.
             told |= {"", *(call.path for call in calls if call.path is not None and call.wrote)}
+            # Some results are not written down; an edit that the answer shows was done.
             if key in results or any(call.path in edited for call in calls):
                 draft.answer(key, "ok")
     return told
@@ -214,6 +222,7 @@ def _tell_invocations(draft: TranscriptBuilder, request: Record) -> set[str]:
         call = RawCall(name, native_id=key, command=command, occurred_at=parse_time(request.get("timestamp")))
         draft.ask(key, [call])
         if part.get("isComplete"):
+            # No exit code means a tool that has none: it was completed.
             outcome: Outcome = "error" if code else "ok"
             draft.answer(key, outcome)
     return set()
@@ -244,6 +253,7 @@ def chat_uri_path(uri: object) -> str | None:
     A path inside WSL counts as well: it is this machine's.
     """
     if isinstance(uri, dict):
+        # fsPath first: it has the separators and the drive of this machine.
         path = first_text(uri, "fsPath", "path")
         return _drive(path) if path is not None and uri.get("scheme", "file") == "file" else None
     if not isinstance(uri, str):

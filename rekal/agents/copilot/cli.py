@@ -15,11 +15,15 @@ from rekal.errors import SourceError
 from rekal.plain_text import lazy_pattern
 
 NAME = "copilot"
+# Keys come in any order: the lookahead finds the type wherever it stands in the envelope.
 _FIRST = lazy_pattern(
     rb'^\{(?=[^{}]*"type"\s*:\s*"(?:session\.start|user\.message|assistant\.message)")[^{}]*"data"\s*:\s*\{'
 )
+# A second sign: other programs write events with a type and a data object, too.
 _PRODUCER = lazy_pattern(rb'"(?:producer|copilotVersion|interactionId|parentId)"\s*:')
+# The folder has had two names.
 _STORES = ("session-state", "history-session-state")
+# A title stands near the top; the rest of a workspace file may be of any size.
 _TITLE_BYTES = 64 << 10
 
 
@@ -33,7 +37,7 @@ class CopilotCli:
         given = where.env.get("COPILOT_HOME")
         home = Path(given) if given else where.home / ".copilot"
         for store in _STORES:
-            for path in _sessions(home / store):
+            for path in _event_files(home / store):
                 try:
                     stat = path.stat()
                 except OSError:
@@ -43,6 +47,7 @@ class CopilotCli:
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one session, from the last message that a person typed on."""
         path = source.path
+        # In a folder of its own the session's id is the folder's name, else the file's.
         own_folder = path.name == "events.jsonl"
         title = _title(path.with_name("workspace.yaml")) if own_folder else None
         return parse_events(path, path.parent.name if own_folder else path.stem, resume, title)
@@ -53,7 +58,7 @@ class CopilotCli:
         return _FIRST.search(first) is not None and _PRODUCER.search(first) is not None
 
 
-def _sessions(store: Path) -> Iterator[Path]:
+def _event_files(store: Path) -> Iterator[Path]:
     try:
         with os.scandir(store) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -126,10 +131,12 @@ def _places_before(path: Path, offset: int) -> list[Record]:
 
 def _last_of(data: mmap.mmap, kind: str, before: int) -> tuple[int, Record]:
     """The last event of ``kind`` that begins before ``before``, with its place."""
+    # From the end backwards: the last place counts, and most of a long file need not be decoded for it.
     while (at := data.rfind(f'"{kind}"'.encode(), 0, before)) >= 0:
         begin = data.rfind(b"\n", 0, at) + 1
         end = data.find(b"\n", at)
         event = load_object(data[begin : end if end >= 0 else len(data)])
+        # The words may also stand inside another event's text.
         if event is not None and event.get("type") == kind:
             return begin, event
         before = begin

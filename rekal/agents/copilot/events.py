@@ -130,6 +130,7 @@ class Events:
 
     def _read_user(self, name: str | None, event: Record, data: Record) -> None:
         source = data.get("source")
+        # A message with a source was made by the client, except the task that an agent gives to a sub-agent.
         if source is not None and not (name is not None and str(source).startswith("agent-")):
             if not _MACHINE.match(str(source)):
                 self.drift[f"user.message from {source}"[:60]] += 1
@@ -143,6 +144,7 @@ class Events:
             self.drift[name_wrapper(message)] += 1
             return
         role: Role = "steering" if data.get("delivery") == "steering" else "human"
+        # The next reading begins here: what follows a person's message may still grow.
         if name is None and role == "human" and message.strip():
             self._begin = self._place[0]
         self._say(name, role, message, event)
@@ -165,6 +167,7 @@ class Events:
         agent = self._agent(name)
         if agent.prompt is not None:
             prompt, agent.prompt = agent.prompt, None
+            # Where the sub-agent's first words are a prompt, the file has the task itself: ours would be a second one.
             if role != "human":
                 agent.draft.say(prompt)
         if content is None or not content.strip():
@@ -186,6 +189,7 @@ class Events:
 
     def _ask(self, name: str | None, data: Record, tool: str | None, event: Record) -> None:
         key = text_at(data, "toolCallId")
+        # A call is announced in the answer and again when it starts.
         if key is None or tool is None or key in self._asked:
             return
         self._asked[key] = (self._place[0], name)
@@ -202,7 +206,7 @@ class Events:
         _, name = self._asked.pop(key)
         result = data.get("result")
         said = first_text(result, "content", "text_result_for_llm") or text_at(data, "error", "message")
-        self._agent(name).draft.answer(key, _outcome(data, said), said)
+        self._agent(name).draft.answer(key, _call_outcome(data, said), said)
 
     def _start(self, event: Record, data: Record) -> None:
         key = text_at(data, "toolCallId") or text_at(event, "agentId")
@@ -211,6 +215,7 @@ class Events:
         agent = self._agent(key)
         _, by = self._asked.get(key, (0, text_at(data, "parentToolCallId")))
         agent.parent = by
+        # A caller that is not here began before this reading: one level is the least it can be.
         agent.depth = self._agents[by].depth + 1 if by in self._agents else 1
         task = self._tasks.get(key, {})
         agent.kind = text_at(data, "agentName")
@@ -236,6 +241,7 @@ class Events:
         own = self.session_id or native_id
         found = [self._transcript(agent, own, self._main, title, None)]
         for name, sub in self._agents.items():
+            # A sub-agent that was started and never spoke is no session.
             if sub.draft.turns or sub.draft.calls:
                 parent = f"{own}/{sub.parent}" if sub.parent is not None else own
                 found.append(self._transcript(agent, f"{own}/{name}", sub, None, parent))
@@ -265,10 +271,11 @@ class Events:
         return self.session_id is None and not self._agents and not self._main.draft.turns
 
 
-def _outcome(data: Record, said: str | None) -> Outcome:
+def _call_outcome(data: Record, said: str | None) -> Outcome:
     success = data.get("success")
     if not isinstance(success, bool):
         failed = data.get("error") is not None or value_at(data, "result", "result_type") == "failure"
         return "error" if failed else "ok"
+    # A shell tool succeeds whatever the command does: its exit code stands in the last line of its output.
     exited = _EXIT.search(said or "")
     return "ok" if success and (exited is None or int(exited[1]) == 0) else "error"

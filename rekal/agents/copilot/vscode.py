@@ -19,6 +19,7 @@ from rekal.errors import SourceError
 from rekal.plain_text import lazy_pattern
 
 _PRODUCTS = ("Code", "Code - Insiders", "VSCodium")
+# On a remote machine the editor's server keeps the sessions, in the home directory.
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server")
 _TRANSCRIPTS = ("GitHub.copilot-chat", "transcripts")
 _STATE = lazy_pattern(
@@ -36,8 +37,8 @@ class CopilotChat:
     def discover(self, where: Where) -> Iterator[Source]:
         """Yield the sessions of the workspaces that lie inside ``where.roots`` or above."""
         for storage in _storages(where):
-            if any(concerns_roots(folder, where.roots) for folder in _folders(storage / "workspace.json")):
-                for path in _sessions(storage):
+            if any(concerns_roots(folder, where.roots) for folder in _workspace_folders(storage / "workspace.json")):
+                for path in _session_files(storage):
                     try:
                         stat = path.stat()
                     except OSError:
@@ -48,9 +49,9 @@ class CopilotChat:
         """Read one session: a chat session whole, a transcript from its last prompt on."""
         path = source.path
         if path.parent.name == _TRANSCRIPTS[-1]:
-            folders = _folders(path.parents[2] / "workspace.json")
+            folders = _workspace_folders(path.parents[2] / "workspace.json")
             return cli.parse_events(path, path.stem, resume, None, folders)
-        folders = _folders(path.parents[1] / "workspace.json")
+        folders = _workspace_folders(path.parents[1] / "workspace.json")
         if path.suffix == ".jsonl":
             return _parse_log(path, folders)
         state = read_object(path)
@@ -69,6 +70,7 @@ def _parse_log(path: Path, folders: tuple[str, ...]) -> Parsed:
     reader = LineReader(path)
     entries = [entry for _, entry in reader]
     drift = Counter(f"kind {entry.get('kind')}"[:60] for entry in entries if entry.get("kind") not in KINDS)
+    # Not one known kind of entry: this is another program's log.
     if len(entries) == drift.total() and (entries or reader.skipped_bytes):
         raise SourceError(f"{path} holds no chat session")
     state = chat.replay_changes(entries)
@@ -80,8 +82,9 @@ def _parse_log(path: Path, folders: tuple[str, ...]) -> Parsed:
 def _storages(where: Where) -> Iterator[Path]:
     """The folder of every workspace that VS Code, or a relative of it, has ever opened."""
     for user in _users(where):
-        for base in (user, *_children(user / "profiles")):
-            yield from _children(base / "workspaceStorage")
+        # Each profile of the editor has a storage of its own.
+        for base in (user, *_list_entries(user / "profiles")):
+            yield from _list_entries(base / "workspaceStorage")
 
 
 def _users(where: Where) -> Iterator[Path]:
@@ -97,7 +100,7 @@ def _users(where: Where) -> Iterator[Path]:
         yield where.home / server / "data" / "User"
 
 
-def _children(folder: Path) -> list[Path]:
+def _list_entries(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as listing:
             return sorted(Path(entry.path) for entry in listing)
@@ -105,19 +108,20 @@ def _children(folder: Path) -> list[Path]:
         return []
 
 
-def _sessions(storage: Path) -> Iterator[Path]:
+def _session_files(storage: Path) -> Iterator[Path]:
     """A session once: its log where there is one, then its state, then what the extension wrote."""
     found: dict[str, Path] = {}
-    for path in _children(storage / "chatSessions"):
+    for path in _list_entries(storage / "chatSessions"):
+        # The editor moves from .json to .jsonl and may leave the old file beside the new one.
         if path.suffix == ".jsonl" or (path.suffix == ".json" and path.stem not in found):
             found[path.stem] = path
-    for path in _children(storage.joinpath(*_TRANSCRIPTS)):
+    for path in _list_entries(storage.joinpath(*_TRANSCRIPTS)):
         if path.suffix == ".jsonl":
             found.setdefault(path.stem, path)
     yield from found.values()
 
 
-def _folders(workspace: Path) -> tuple[str, ...]:
+def _workspace_folders(workspace: Path) -> tuple[str, ...]:
     """The folders a workspace consists of, from its ``workspace.json``."""
     try:
         known = load_object(workspace.read_bytes())
@@ -139,6 +143,7 @@ def _listed_folders(path: Path) -> Iterator[str]:
     if document is not None:
         named = [(key, text_at(item, key)) for item in objects_at(document, "folders") for key in ("path", "uri")]
     else:
+        # With comments it is no JSON: a search for the two keys finds the folders all the same.
         named = [(found[1], found[2]) for found in _FOLDER.finditer(raw)]
     for key, value in named:
         if value is None:

@@ -41,22 +41,24 @@ class Cursor:
             database = user / "globalStorage" / "state.vscdb"
             if database.is_file():
                 for source in _composers(database, where):
-                    held.add(_session_of(source))
+                    held.add(_key_in_database(source))
                     yield source
         for database, _ in places.workspace_folders(where):
             yield from _tabs(database)
         for chat in places.chat_databases(where):
             if (found := _chat(chat)) is not None:
+                # The transcript that a chat leaves behind has the chat's id as its name.
                 held.add(chat.parent.name)
                 yield found
         for path in places.transcript_files(where):
+            # Transcripts last: they have neither results nor times, so any other store of the session is better.
             if path.stem not in held:
-                yield _transcript(path)
+                yield _transcript_source(path)
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one source; only JSONL transcripts can be read from where the last reading stopped."""
         if _is_database(source.path):
-            return _parse_chat(source, where) if cli.is_chat(source.path) else _parse_database(source, where)
+            return _parse_chat(source, where) if cli.is_chat(source.path) else _parse_cursor_database(source, where)
         parsed, transcript = transcripts.read_transcript(source, resume)
         project = places.project_of(source.path)
         touched = [call.path for call in transcript.calls if call.path and _absolute(call.path)]
@@ -69,7 +71,7 @@ class Cursor:
             return b"cursorDiskKV" in head or (b"CREATE TABLE blobs" in head and b"CREATE TABLE meta" in head)
         if _TEXT.match(head):
             return True
-        return any(_is_record(line) for line in head.split(b"\n")[:_SNIFFED_LINES])
+        return any(_is_cursor_record(line) for line in head.split(b"\n")[:_SNIFFED_LINES])
 
 
 class _Message(msgspec.Struct):
@@ -86,22 +88,24 @@ class _Record(msgspec.Struct):
     timestamp: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def _is_record(line: bytes) -> bool:
+def _is_cursor_record(line: bytes) -> bool:
     try:
         record = msgspec.json.decode(line, type=_Record)
     except (msgspec.MsgspecError, ValueError, RecursionError):
+        # The head may end within the first line, which then does not decode.
         return line.startswith(b'{"role":"') and b'"message":{"content":[{"type":' in line[:80]
     foreign = (record.uuid, record.sessionId, record.timestamp)
     return record.role in ("user", "assistant") and all(value is msgspec.UNSET for value in foreign)
 
 
-def _session_of(source: Source) -> str:
+def _key_in_database(source: Source) -> str:
     return source.key.removeprefix(f"{source.path}").removeprefix("#")
 
 
 def _whole_file(path: Path, parent: Path | None = None) -> Source:
     """A file as a source; its log counts, where the newest rows of a database are."""
     size = mtime = 0
+    # SQLite writes new rows to the log first: the database file alone stands still for long.
     for file in (path, path.with_name(path.name + "-wal")):
         if file.is_file():
             stat = file.stat()
@@ -124,6 +128,7 @@ def _composers(database: Path, where: Where) -> Iterator[Source]:
         return
     parents = {child: one.id for one in listed for child in one.children}
     for one in listed:
+        # An empty composer is a tab that was opened and never used.
         if one.id in filled or one.inline:
             parent = f"{database}#{parents[one.id]}" if one.id in parents else None
             yield Source(_NAME, f"{database}#{one.id}", database, one.bubbles, one.updated, parent)
@@ -145,7 +150,7 @@ def _chat(path: Path) -> Source | None:
         return _whole_file(path)
 
 
-def _transcript(path: Path) -> Source:
+def _transcript_source(path: Path) -> Source:
     if path.parent.name != "subagents":
         return _whole_file(path)
     session = path.parents[1]
@@ -167,8 +172,8 @@ def _parse_chat(source: Source, where: Where) -> Parsed:
     return Parsed(transcripts=(_in(transcript, [known]),), drift=drift)
 
 
-def _parse_database(source: Source, where: Where) -> Parsed:
-    session = _session_of(source)
+def _parse_cursor_database(source: Source, where: Where) -> Parsed:
+    session = _key_in_database(source)
     if (workspace := places.workspace_of(source.path)) is not None:
         chosen = [session] if session else [str(tab["tabId"]) for tab in tabs.read_tabs(source.path)]
         return Parsed(transcripts=tuple(_in(tabs.read_tab(source.path, tab), [workspace]) for tab in chosen))
@@ -193,6 +198,7 @@ def _in(transcript: Transcript, known: Iterable[str | None]) -> Transcript:
 
 
 def _absolute(path: str) -> bool:
+    # Tested by hand: the path may be another system's, where pathlib of this one does not apply.
     return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")
 
 

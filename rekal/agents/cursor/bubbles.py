@@ -22,6 +22,7 @@ from rekal.model import RawCall, RawTurn, Transcript
 
 _HUMAN, _ASSISTANT = 1, 2
 _PENDING = frozenset({"started", "loading", "pending", "running"})
+# The name of a choice and not of a model.
 _PLACEHOLDER = "default"
 
 
@@ -86,6 +87,7 @@ class Telling:
             if said:
                 self._draft.say(RawTurn("human", said, bubble_id, bubble_id is not None, _when(bubble)))
         elif kind == _ASSISTANT:
+            # The id of a bubble stays while its text grows: half of it, once stored, would never be completed.
             said = None if growing else strip_answer(words)
             if said:
                 model = text_at(bubble, "modelInfo", "modelName")
@@ -101,6 +103,7 @@ class Telling:
         native_id = text_at(bubble, "bubbleId") or text_at(tool, "toolCallId")
         self._calls += 1
         key = native_id or f"call {self._calls}"
+        # Raw arguments win: they are what the model sent, params what the editor made of it.
         given = (load_object(tool.get("params")) or {}) | (
             load_object(tool.get("rawArgs")) or object_at(tool, "rawArgs")
         )
@@ -118,6 +121,7 @@ class Telling:
             code = next(
                 (code for field in ("exitCode", "exitCodeV2") if (code := number_at(result, field)) is not None), 0
             )
+            # A command that fails is a completed tool call to Cursor.
             failed = is_shell(name) and code != 0
             self._draft.answer(key, "error" if failed else "ok", text_at(result, "output"))
         else:

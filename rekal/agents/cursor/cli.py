@@ -32,6 +32,7 @@ from rekal.model import RawCall, RawTurn, Transcript
 from rekal.plain_text import lazy_pattern
 
 TABLES = ("meta", "blobs")
+# Field numbers, found by reading stores: the schema is not published.
 _MESSAGES, _WORKSPACE = 1, 9
 _ROLES = frozenset({"user", "assistant", "tool", "system"})
 _EXIT_CODE = lazy_pattern(r"^Exit code: (\d+)", re.MULTILINE)
@@ -60,6 +61,7 @@ def read_cli_chat(source: Source) -> tuple[Transcript, dict[str, int]]:
     for blob, message in messages:
         # Blobs are named by content: the same words said twice are one blob, told apart by their count.
         seen[blob] += 1
+        # The first keeps the bare name, so that what was stored before the repetition is the same turn.
         chat.take(message, blob if seen[blob] == 1 else f"{blob}~{seen[blob]}")
     created = number_at(meta, "createdAt")
     transcript = Transcript(
@@ -91,6 +93,7 @@ def _in_order(database: Database, root: str) -> tuple[str | None, list[tuple[str
     """The workspace and the messages by blob id; in the order of their rows when the root cannot be followed."""
     row = database.first("SELECT data FROM blobs WHERE id = ?", (root,))
     fields = list(_fields(row[0])) if row and isinstance(row[0], bytes) else []
+    # A digest has 32 bytes; the field holds nothing else in the stores seen so far.
     digests = [value.hex() for number_, value in fields if number_ == _MESSAGES and len(value) == 32]
     workspace = next((value.decode("utf-8", "replace") for number_, value in fields if number_ == _WORKSPACE), None)
     if digests:
@@ -101,6 +104,7 @@ def _in_order(database: Database, root: str) -> tuple[str | None, list[tuple[str
         blobs = [(str(name), data) for name, data in database.rows("SELECT id, data FROM blobs ORDER BY rowid")]
     read = [(name, load_object(data)) for name, data in blobs]
     messages = [(name, message) for name, message in read if message and text_at(message, "role") in _ROLES]
+    # Some stores hold encrypted blobs, and the key is no business of ours.
     if blobs and not messages:
         raise SourceError(f"{database.path} holds no message that can be read; it may be encrypted")
     return uri_path(workspace), messages
@@ -120,11 +124,13 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
         elif tag & 7 == 0:
             _, at = _varint(data, at)
         else:
+            # Fixed widths of protobuf; an unknown wire type ends the reading, since its length is unknown.
             at += {1: 8, 5: 4}.get(tag & 7, len(data))
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
+    # A varint has at most ten bytes: a longer run of high bits is no number.
     while at < len(data) and shift < 64:
         value |= (data[at] & 0x7F) << shift
         at += 1

@@ -20,6 +20,7 @@ from rekal.errors import SourceError
 
 TABLES = ("cursorDiskKV", "composerHeaders")
 Wanted = Callable[[str, str | None], bool]
+# Bubbles at the end whose sizes are looked at; those before them do not change any more.
 _WATCHED = 16
 _VALUE = "SELECT value FROM cursorDiskKV WHERE key = ?"
 
@@ -67,19 +68,21 @@ def list_composers(path: Path, wanted: Wanted) -> Iterator[ListedComposer]:
             return
         folders = _header_folders(database)
         query = (
+            # A range of keys uses the index; LIKE would read every row, bubbles and their attachments included.
             "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key"
         )
         for key, value in database.rows(query):
             composer = str(key).removeprefix("composerData:")
+            # The draft is the prompt that is being typed, kept between starts of the editor.
             if not composer or composer == "empty-state-draft" or not isinstance(value, str | bytes):
                 continue
             if wanted(composer, folders.get(composer)) and (
-                listed := _listed(database, composer, value, folders.get(composer))
+                listed := _list_composer(database, composer, value, folders.get(composer))
             ):
                 yield listed
 
 
-def _listed(database: Database, composer: str, value: str | bytes, folder: str | None) -> ListedComposer | None:
+def _list_composer(database: Database, composer: str, value: str | bytes, folder: str | None) -> ListedComposer | None:
     try:
         head = msgspec.json.decode(value, type=_Head, strict=False)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -89,6 +92,7 @@ def _listed(database: Database, composer: str, value: str | bytes, folder: str |
         )
     order = [found for item in head.fullConversationHeadersOnly or () if (found := text_at(item, "bubbleId"))]
     count = len(order) or len(head.conversation or ())
+    # Of several tries at one prompt the chosen one is copied into the session itself.
     if head.isBestOfNSubcomposer or not count:
         return None
     moment = number_at({"at": head.lastUpdatedAt or head.createdAt}, "at") or 0
@@ -138,10 +142,10 @@ def read_composers(path: Path, composer: str | None) -> list[Composer]:
         else [listed.id for listed in list_composers(path, lambda _id, _folder: True)]
     )
     with open_copy(path, TABLES) as database:
-        return [_read(database, name) for name in names]
+        return [_read_composer(database, name) for name in names]
 
 
-def _read(database: Database, composer: str) -> Composer:
+def _read_composer(database: Database, composer: str) -> Composer:
     row = database.first(_VALUE, (f"composerData:{composer}",))
     head = load_object(row[0]) if row else None
     if head is None:
@@ -151,6 +155,7 @@ def _read(database: Database, composer: str) -> Composer:
         if (bubble := text_at(item, "bubbleId")) is None:
             continue
         found = database.first(_VALUE, (f"bubbleId:{composer}:{bubble}",))
+        # A bubble that was deleted stays in the list of the session.
         if found is None or found[0] is None:
             continue
         if (record := load_object(found[0])) is None:

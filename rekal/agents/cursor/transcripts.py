@@ -31,7 +31,7 @@ _MARK = lazy_pattern(r"^\[(Thinking|Tool call|Tool result)\][ \t]*(.*)$")
 _ARGUMENT = lazy_pattern(r"^\s+(\w+): (.*)$")
 
 
-class _Told:
+class _TranscriptDraft:
     """A transcript being read; ``anchor`` is where the next reading must begin."""
 
     def __init__(self) -> None:
@@ -113,9 +113,9 @@ def read_transcript(source: Source, resume: Resume | None) -> tuple[Parsed, Tran
     """Read one file; the transcript's directories are those its text names. Raises SourceError when nothing can be."""
     if source.path.suffix == ".txt":
         told = _read_text(source.path)
-        return Parsed(drift=told.drift), _transcript(source, told)
+        return Parsed(drift=told.drift), _file_transcript(source, told)
     reader = LineReader(source.path, resume)
-    told = _Told()
+    told = _TranscriptDraft()
     before, place, records = -1, 0, 0
     for offset, record in reader:
         # Records glued to one line begin at the same byte as far as the reader says.
@@ -132,10 +132,10 @@ def read_transcript(source: Source, resume: Resume | None) -> tuple[Parsed, Tran
         drift=told.drift,
         restarted=reader.restarted,
     )
-    return parsed, _transcript(source, told)
+    return parsed, _file_transcript(source, told)
 
 
-def _transcript(source: Source, told: _Told) -> Transcript:
+def _file_transcript(source: Source, told: _TranscriptDraft) -> Transcript:
     path = source.path
     child = path.parent.name == "subagents"
     return Transcript(
@@ -152,7 +152,7 @@ def _transcript(source: Source, told: _Told) -> Transcript:
     )
 
 
-def _read_text(path: Path) -> _Told:
+def _read_text(path: Path) -> _TranscriptDraft:
     try:
         whole = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError as error:
@@ -160,7 +160,7 @@ def _read_text(path: Path) -> _Told:
     heads = list(_BLOCK.finditer(whole))
     if not heads:
         raise SourceError(f"{path} is no transcript of Cursor")
-    told = _Told()
+    told = _TranscriptDraft()
     ends = [head.start() for head in heads[1:]] + [len(whole)]
     for head, end in zip(heads, ends, strict=True):
         body = whole[head.end() : end].strip("\n")
@@ -171,10 +171,10 @@ def _read_text(path: Path) -> _Told:
     return told
 
 
-def _text_answer(told: _Told, body: str) -> None:
+def _text_answer(told: _TranscriptDraft, body: str) -> None:
     """One ``assistant:`` block: words, thinking, calls with their indented arguments, results."""
     told.draft.go_on()
-    for place, (kind, head, lines) in enumerate(_segments(body)):
+    for place, (kind, head, lines) in enumerate(_split_answer(body)):
         if kind == "Tool call":
             arguments = [found for line in lines if (found := _ARGUMENT.match(line))]
             given = {found[1]: found[2] for found in arguments}
@@ -185,7 +185,7 @@ def _text_answer(told: _Told, body: str) -> None:
             told.draft.say(RawTurn("assistant", said))
 
 
-def _segments(body: str) -> list[tuple[str, str, list[str]]]:
+def _split_answer(body: str) -> list[tuple[str, str, list[str]]]:
     """Kind, rest of the marking line, and lines below it. Thinking and results end at a blank line."""
     found: list[tuple[str, str, list[str]]] = [("words", "", [])]
     for line in clean_text(body).split("\n"):

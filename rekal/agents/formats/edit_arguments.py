@@ -15,6 +15,7 @@ from rekal.agents.formats.patches import FilePatch, parse_patch, text_lines
 from rekal.agents.formats.transcript_builder import fan_out, new_lines
 from rekal.model import RawCall
 
+# By the tool's name: the arguments alone do not tell a write from a read of the same path.
 _SHELLS = {"bash", "powershell", "shell", "run_in_terminal", "run_shell_command", "run_command"}
 _WRITES = {"create", "create_file", "write_file", "insert_edit_into_file", "edit_notebook_file"}
 _REPLACES = {"edit", "str_replace", "str_replace_editor", "replace", "replace_string_in_file"}
@@ -30,12 +31,13 @@ def read_tool(call: RawCall, arguments: object, cwd: str | None = None) -> list[
     known = arguments if isinstance(arguments, dict) else load_object(arguments)
     call = replace(call, cwd=cwd)
     if call.tool in _PATCHES:
+        # Codex-like tools hand over the patch bare, others inside an object.
         text = first_text(known, "input", "patch", "patchText") if known is not None else arguments
         return fan_out(call, parse_patch(text) if isinstance(text, str) else ())
     known = known or {}
     if call.tool in _MANY:
         return fan_out(call, list(_many(known, _MANY[call.tool])))
-    path = _path(known)
+    path = _path_argument(known)
     if call.tool in _SHELLS:
         return [replace(call, command=first_text(known, "command"))]
     if call.tool in _WRITES:
@@ -46,7 +48,7 @@ def read_tool(call: RawCall, arguments: object, cwd: str | None = None) -> list[
     return [replace(call, path=path)]
 
 
-def _path(arguments: Record) -> str | None:
+def _path_argument(arguments: Record) -> str | None:
     return first_text(arguments, "path", "filePath", "file_path", "absolute_path", "dir_path")
 
 
@@ -60,8 +62,9 @@ def _many(arguments: Record, key: str) -> Iterator[FilePatch]:
     """The files of a call that makes several replacements, each file once."""
     wrote: dict[str, tuple[str, ...]] = {}
     for part in objects_at(object_at(arguments), key):
-        path = _path(part) or _path(arguments)
+        path = _path_argument(part) or _path_argument(arguments)
         if path is not None:
+            # Several replacements in one file are one edit: a line is counted once for its file.
             wrote[path] = wrote.get(path, ()) + _replaced(part)
     for path, lines in wrote.items():
         yield FilePatch(path, "M", lines)

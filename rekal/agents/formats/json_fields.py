@@ -21,7 +21,9 @@ def load_object(raw: object) -> Record | None:
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
+        # The fast decoder refuses NUL bytes, raw line feeds in strings and a byte order mark, all of which files have.
         value = _load_odd(raw)
+    # A bare list or number is JSON, too, but no record.
     return value if isinstance(value, dict) else None
 
 
@@ -80,6 +82,7 @@ def first_text(value: object, *names: str) -> str | None:
 def number_at(value: object, *keys: str) -> int | None:
     """The number under ``keys`` as an integer that fits 64 bits, or None."""
     found = value_at(value, *keys)
+    # True would be read as the number 1.
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     if isinstance(found, float) and not math.isfinite(found):

@@ -26,8 +26,10 @@ Record = dict[str, Any]
 MAX_LINE = 16 << 20
 """Bytes; a longer line is skipped."""
 
+# The ends are enough to notice a rewritten file; hashing all of it would cost each look the file's length.
 _HASHED = 64 << 10
 _NOISE_BUDGET = 256 << 20  # characters looked through by failed tries at one line: a fifth of a second
+# Against a file made to be slow: beyond it the rest of a line counts as noise.
 _RETRY_BUDGET = 1 << 30
 _BOM = b"\xef\xbb\xbf"
 _OPENING = lazy_pattern(r'\{\s*"')
@@ -39,12 +41,15 @@ _TOLERANT = json.JSONDecoder(strict=False)
 
 def clean_text(text: str) -> str:
     """``text`` without lone surrogates (each becomes U+FFFD) and without NUL; a split pair is put together again."""
+    # DuckDB refuses NUL in a text, and a crash leaves runs of them in a log.
     if "\0" in text:
         text = text.replace("\0", "")
+    # The common case: no surrogate can be in it, which is known without a search.
     if text.isascii():
         return text
     if _SURROGATE.search(text) is None:
         return text
+    # Through UTF-16, where the two halves of a split pair meet again.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -71,6 +76,7 @@ def hash_prefix(path: Path, offset: int, read_to: int | None = None) -> str:
             digest.update(file.read(min(offset, _HASHED)))
     except OSError as error:
         raise refuse_source(path, error) from error
+    # Behind the plus: how much further the file was read than the next reading starts.
     ahead = (read_to or offset) - offset
     return f"{digest.hexdigest()}+{ahead}" if ahead > 0 else digest.hexdigest()
 

@@ -21,6 +21,7 @@ _FILE = lazy_pattern(r"^\*\*\* (Add|Update|Delete) File:[ \t]*(.+?)[ \t]*$")
 _MOVE = lazy_pattern(r"^\*\*\* Move to:[ \t]*(.+?)[ \t]*$")
 _CHANGES: dict[str, Change] = {"Add": "A", "Update": "M", "Delete": "D"}
 _HUNK = lazy_pattern(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+# A block without its end reads up to the end of the text: the call may have been cut short.
 _BLOCK = lazy_pattern(re.escape(BEGIN) + r".*?(?:^[ \t]*" + re.escape(_END) + r"|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -79,6 +80,7 @@ def added_lines(diff: str) -> tuple[str, ...]:
             new -= 1
         elif line.startswith("-") and old > 0:
             old -= 1
+        # "\ No newline at end of file" counts on neither side.
         elif not line.startswith("\\") and (old > 0 or new > 0):
             old, new = old - 1, new - 1
     return tuple(added)
@@ -107,6 +109,7 @@ def parse_unified(text: str) -> tuple[FilePatch, ...]:
 
 def _header_path(line: str) -> str | None:
     path = line[4:].split("\t", 1)[0].strip()
+    # git's name for the side that does not exist.
     if not path or path == "/dev/null":
         return None
     return (path[2:] if path.startswith(("a/", "b/")) else path) or None
@@ -115,6 +118,7 @@ def _header_path(line: str) -> str | None:
 def text_lines(text: str) -> tuple[str, ...]:
     """The lines of a whole text as an edit writes them; a final newline does not make an empty line."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
+    # split() leaves an empty last part behind a final line feed.
     if lines and not lines[-1]:
         lines.pop()
     return tuple(lines)

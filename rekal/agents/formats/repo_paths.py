@@ -31,6 +31,7 @@ Parts = tuple[str, ...]
 
 def _posix_parts(path: str) -> Parts:
     try:
+        # On Windows realpath would put the current drive before a POSIX path.
         path = posixpath.normpath(path) if os.name == "nt" else os.path.realpath(path)
     except (OSError, ValueError):
         path = posixpath.normpath(path)
@@ -39,7 +40,7 @@ def _posix_parts(path: str) -> Parts:
     return ("/", *filter(None, path.split("/")))
 
 
-def _parts(path: str) -> Parts | None:
+def _path_parts(path: str) -> Parts | None:
     """The components of an absolute path, its drive or ``/`` first; None when it is not absolute."""
     if "\0" in path:
         return None
@@ -57,6 +58,7 @@ def _parts(path: str) -> Parts | None:
 
 
 def _folded(parts: Parts) -> Parts:
+    # Only Linux tells upper case from lower, and one spelling of an accent from another.
     if parts[0] == "/" and sys.platform != "darwin":
         return parts
     return tuple(unicodedata.normalize("NFC", part).casefold() for part in parts)
@@ -65,7 +67,7 @@ def _folded(parts: Parts) -> Parts:
 @lru_cache(maxsize=256)
 def _root_parts(root: str) -> Parts | None:
     """The folded components of a root; the same few are compared with every path of a capture."""
-    parts = _parts(root)
+    parts = _path_parts(root)
     return _folded(parts) if parts else None
 
 
@@ -76,13 +78,14 @@ def _below(parts: Parts, roots: Sequence[Path]) -> Parts | None:
     for root in roots:
         root_parts = _root_parts(str(root))
         if root_parts and folded[: len(root_parts)] == root_parts:
+            # A linked work tree may stand inside the main one: the inner root is the right one.
             deepest = max(deepest, len(root_parts))
     return parts[deepest:] if deepest else None
 
 
 def is_inside_roots(cwd: str, roots: Sequence[Path]) -> bool:
     """True if ``cwd`` is one of ``roots`` or inside one. A relative ``cwd`` never is."""
-    parts = _parts(cwd)
+    parts = _path_parts(cwd)
     return parts is not None and _below(parts, roots) is not None
 
 
@@ -107,13 +110,15 @@ def relative_path(path: str, cwd: str | None, roots: Sequence[Path]) -> str | No
 
     A relative ``path`` starts at ``cwd``.
     """
-    parts = _parts(path)
+    parts = _path_parts(path)
     if parts is None and cwd is not None and path:
+        # The transcript's system decides, not ours: it may have been recorded on another.
         separator = "\\" if _DRIVE.match(cwd) or cwd.startswith("\\\\") else "/"
-        parts = _parts(cwd + separator + path)
+        parts = _path_parts(cwd + separator + path)
     below = _below(parts, roots) if parts is not None else None
     if below is None:
         return None
     if below[:2] == _OWN_WORKTREE and len(below) >= 3:
+        # The worktree's own name is cut off, so that the path is the one that git knows.
         below = below[3:]
     return "/".join(below) or "."

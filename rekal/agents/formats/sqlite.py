@@ -18,6 +18,7 @@ from rekal.errors import SourceBusy, SourceError
 
 Value = str | bytes | int | float | None
 
+# An agent writes for milliseconds at a time; longer than that it holds a lock, and a copy is faster.
 _BUSY_MS = 250
 # A copy costs this much disk; a larger database is left for the next run, when it may be free.
 _COPY_LIMIT = 2 << 30
@@ -63,6 +64,7 @@ class _Allow:
     """SQLite's authorizer: reading the named tables, and nothing else."""
 
     def __init__(self, tables: Collection[str]) -> None:
+        # SQLite reads its own catalogue for every statement.
         self.tables = frozenset(tables) | {"sqlite_master"}
 
     def __call__(self, action: int, first: str | None, *_: str | None) -> int:
@@ -78,9 +80,12 @@ def _connect(path: Path, mode: str, tables: Collection[str]) -> sqlite3.Connecti
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_MS / 1000, isolation_level=None)
     try:
+        # Damaged text costs its characters and not the row.
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         connection.execute("BEGIN")
+        # BEGIN takes no lock in SQLite; the first read does.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        # After BEGIN, which the authorizer would have to allow as well.
         connection.set_authorizer(_Allow(tables))
     except sqlite3.Error:
         connection.close()
@@ -88,7 +93,7 @@ def _connect(path: Path, mode: str, tables: Collection[str]) -> sqlite3.Connecti
     return connection
 
 
-def _copy(path: Path, folder: Path) -> Path:
+def _copy_database(path: Path, folder: Path) -> Path:
     """Copy a database with its journals, but not its shared memory, which SQLite builds again from the log."""
     files = [path.with_name(path.name + suffix) for suffix in ("", *_JOURNALS)]
     for _ in range(_ATTEMPTS):
@@ -97,6 +102,7 @@ def _copy(path: Path, folder: Path) -> Path:
         if size > _COPY_LIMIT:
             raise SourceBusy(f"{path} is in use and too large to copy ({size >> 20} MiB)")
         for file in files:
+            # A journal copied by the attempt before may be gone by now.
             (folder / file.name).unlink(missing_ok=True)
             if file in before:
                 shutil.copyfile(file, folder / file.name)
@@ -136,7 +142,7 @@ def _open(path: Path, folder: Path, tables: Collection[str]) -> sqlite3.Connecti
             raise describe_error(path, error) from error
     try:
         # The copy is ours: opened for writing, SQLite can roll a hot journal back.
-        return _connect(_copy(path, folder), "rw", tables)
+        return _connect(_copy_database(path, folder), "rw", tables)
     except sqlite3.Error as error:
         raise describe_error(path, error) from error
     except OSError as error:

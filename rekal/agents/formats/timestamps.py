@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
+# Bounds lie in the years 1973 to 5138 of each unit, so no time of an agent's life is read in the wrong one.
 _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 
 
@@ -18,6 +19,7 @@ def parse_time(value: object) -> datetime | None:
         return None
     if isinstance(value, str):
         text = value.strip()
+        # Fewer digits are a date such as 20260302.
         if text.isascii() and text.isdigit() and len(text) >= 10:
             return _from_epoch(float(text))
         return _from_iso(text)
@@ -36,6 +38,7 @@ def _from_iso(text: str) -> datetime | None:
 
 def _from_epoch(value: float) -> datetime | None:
     try:
+        # Zero is how several programs write that they know no time.
         if not math.isfinite(value) or value <= 0:
             return None
         unit = next((unit for bound, unit in _UNITS if value >= bound), 1)

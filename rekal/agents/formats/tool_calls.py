@@ -54,19 +54,19 @@ def describe_call(call: RawCall, given: Record, applied: tuple[str, ...] = ()) -
     placed = replace(call, path=path, command=command, cwd=cwd)
     if fold_arguments(call.tool) not in _EDITORS:
         return [placed]
-    patches = _patches(given)
+    patches = _patches_given(given)
     if len(patches) > 1:
         return fan_out(placed, patches)
-    wrote = applied or (patches[0].wrote if patches else _wrote(given))
+    wrote = applied or (patches[0].wrote if patches else _lines_given(given))
     return [replace(placed, path=path or (patches[0].path if patches else None), wrote=wrote)]
 
 
-def _patches(given: Record) -> tuple[FilePatch, ...]:
+def _patches_given(given: Record) -> tuple[FilePatch, ...]:
     asked = next((found for name in _PATCH if (found := text_at(given, name)) and BEGIN in found), None)
     return parse_patch(asked) if asked else ()
 
 
-def _wrote(given: Record) -> tuple[str, ...]:
+def _lines_given(given: Record) -> tuple[str, ...]:
     if sketch := first_text(given, "code_edit", "codeEdit"):
         return tuple(line for line in text_lines(sketch) if "existing code" not in line)
     if any(name in given for name in (*_OLD, *_NEW)) or "edits" in given:

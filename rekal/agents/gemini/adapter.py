@@ -34,8 +34,9 @@ class Gemini:
 
     def discover(self, where: Where) -> Iterator[Source]:
         """Yield the chats of the projects that may concern ``where.roots``, sub-agents' after their parents'."""
+        # Read at each look: the program adds a project's name when it first opens it.
         names = _project_names(where)
-        for project in _children(_home(where) / "tmp"):
+        for project in _list_folders(_gemini_home(where) / "tmp"):
             root = _project_root(project, names, where)
             # Of a project known by its hash alone, the files that its chats touched tell.
             if root is not None and not concerns_roots(root, where.roots):
@@ -63,8 +64,10 @@ class Gemini:
             raise SourceError(f"{path} holds no Gemini session")
         parent = path.parent.name if path.parent.parent.name == _CHATS else None
         project = path.parents[2] if parent is not None else path.parents[1]
+        # A chat's own hash last: it is there also where neither the folder nor projects.json names the path.
         root = _project_root(project, _project_names(where), where) or _hashed_root(chat.meta, where)
         found = chat.transcript(self.name, path.stem, parent, (root,) if root is not None else ())
+        # The hash of a directory that is not ours says nothing: the files that were touched say where it was.
         if not found.cwds and (folder := common_folder(call.path for call in found.calls)) is not None:
             found = msgspec.structs.replace(found, cwds=(folder,))
         return Parsed(transcripts=(found,), skipped_bytes=skipped, drift=dict(chat.drift))
@@ -75,17 +78,18 @@ class Gemini:
         first = load_object(head.split(b"\n", 1)[0])
         if first is not None and "messages" not in first:
             described = "sessionId" in first and "startTime" in first and "type" not in first
+            # A log that was cut at its top begins with a message instead of the description.
             spoken = {"id", "timestamp", "type", "content"} <= first.keys() and _GEMINI.search(head) is not None
             return described or spoken
         return _PROJECT.match(head) is not None and (_HASH.search(head) or _GEMINI.search(head)) is not None
 
 
-def _home(where: Where) -> Path:
+def _gemini_home(where: Where) -> Path:
     given = where.env.get("GEMINI_CLI_HOME")
     return (Path(given) if given else where.home) / ".gemini"
 
 
-def _children(folder: Path) -> list[Path]:
+def _list_folders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as listing:
             return sorted(Path(entry.path) for entry in listing if entry.is_dir())
@@ -96,7 +100,7 @@ def _children(folder: Path) -> list[Path]:
 def _project_names(where: Where) -> dict[str, str]:
     """Paths of projects by their short names."""
     try:
-        known = load_object((_home(where) / "projects.json").read_bytes())
+        known = load_object((_gemini_home(where) / "projects.json").read_bytes())
     except OSError:
         return {}
     listed = object_at(known, "projects") or object_at(known)
@@ -121,12 +125,12 @@ def _hashed_root(meta: Record, where: Where) -> str | None:
 
 def _chats(folder: Path) -> Iterator[Path]:
     """The chats of a project, then those of their sub-agents, one folder for each parent."""
-    yield from _files(folder, (".json", ".jsonl"))
-    for parent in _children(folder):
-        yield from _files(parent, (".jsonl",))
+    yield from _list_files(folder, (".json", ".jsonl"))
+    for parent in _list_folders(folder):
+        yield from _list_files(parent, (".jsonl",))
 
 
-def _files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+def _list_files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
     try:
         with os.scandir(folder) as listing:
             return sorted(Path(entry.path) for entry in listing if entry.name.endswith(endings) and entry.is_file())

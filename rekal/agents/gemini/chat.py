@@ -19,6 +19,7 @@ from rekal.model import Outcome, RawCall, RawTurn, Transcript
 from rekal.plain_text import lazy_pattern
 
 _REFERENCED = "--- Content from referenced files ---"
+# Blocks that the program itself puts before a prompt.
 _NOISE = ("<session_context>", "<untrusted_context>", "<hook_context>")
 _COMMAND = lazy_pattern(r"/[a-z?][\w-]*(?:\s|$)")
 _EXIT = lazy_pattern(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
@@ -58,6 +59,7 @@ class Chat:
                 self.drift["record"] += 1
 
     def _put(self, message: Record) -> None:
+        # A dict keeps the place of the first writing when a message is written again, which is what the program shows.
         self.messages[text_at(message, "id") or f"#{len(self.messages)}"] = message
 
     def _rewind(self, target: str | None) -> None:
@@ -78,6 +80,7 @@ class Chat:
         more = [folder for folder in directories if isinstance(folder, str)] if isinstance(directories, list) else []
         return Transcript(
             agent=agent,
+            # A sub-agent's chat repeats its parent's session id; its file's name tells them apart.
             native_id=own if own is not None and own != parent else native_id,
             turns=tuple(telling.draft.turns),
             calls=tuple(telling.draft.calls),
@@ -128,7 +131,7 @@ class _Telling:
     def _say(self, key: str, message: Record) -> None:
         self.model = text_at(message, "model") or self.model
         when = parse_time(message.get("timestamp"))
-        if content := _joined(message.get("content")).strip():
+        if content := _join_text(message.get("content")).strip():
             turn = RawTurn("assistant", content, native_id=key, occurred_at=when, model=text_at(message, "model"))
             self.draft.say(turn)
         for made in objects_at(message, "toolCalls"):
@@ -138,6 +141,7 @@ class _Telling:
             if name == "update_topic":
                 self.topic = text_at(made, "args", "title") or self.topic
             self._call(f"{key}/{call_id}", name, made, message)
+            # Call ids repeat from message to message.
             self._keys[call_id] = f"{key}/{call_id}"
 
     def _call(self, key: str, name: str, made: Record, message: Record) -> None:
@@ -146,8 +150,10 @@ class _Telling:
         calls = read_tool(call, made.get("args"), self._cwd)
         diff = text_at(made, "resultDisplay", "fileDiff")
         if diff is not None and len(calls) == 1 and calls[0].path is not None:
+            # The diff shows what the file got; the arguments of a replacement may have matched in another place.
             calls = [replace(calls[0], wrote=added_lines(diff))]
         if made.get("status") == "cancelled":
+            # A person refused the edit: nothing was written.
             calls = [replace(one, wrote=()) for one in calls]
         self.draft.ask(key, calls)
         status, result = made.get("status"), objects_at(made, "result")
@@ -167,8 +173,8 @@ class _Telling:
 
 def _typed(message: Record) -> str | None:
     """The person's words: not the files a prompt pulled in, not commands to the program itself."""
-    shown = _joined(message.get("displayContent")).strip()
-    typed = shown or _joined(message.get("content"), stop=_REFERENCED).strip()
+    shown = _join_text(message.get("displayContent")).strip()
+    typed = shown or _join_text(message.get("content"), stop=_REFERENCED).strip()
     if not typed or typed.startswith(_NOISE) or _COMMAND.match(typed):
         return None
     return typed
@@ -180,9 +186,10 @@ def _has_words(content: object) -> bool:
     return not parts or any(isinstance(part, str) or _PARTS & object_at(part).keys() for part in parts)
 
 
-def _joined(content: object, stop: str | None = None) -> str:
+def _join_text(content: object, stop: str | None = None) -> str:
     """The text of a string, a part or a list of parts, up to the part that begins with ``stop``."""
     if isinstance(content, str):
+        # Files that a prompt pulled in follow its words, in the same text.
         return content if stop is None else content.partition("\n" + stop)[0]
     words = []
     for part in content if isinstance(content, list) else [content]:

@@ -22,6 +22,7 @@ from rekal.plain_text import lazy_pattern
 
 _NAME = "kiro"
 _SQLITE = b"SQLite format 3\0"
+# As in the other readers of lines: a damaged first line must not hide the format.
 _SNIFFED_LINES = 8
 _CHAT = lazy_pattern(
     rb'\A\{"(?:executionId|actionId|chat|context|validations|metadata)":.*"chat":\[\{"role":"(?:human|bot)"', re.DOTALL
@@ -38,26 +39,29 @@ class Kiro:
     def discover(self, where: Where) -> Iterator[Source]:
         """Yield conversations of the databases, then flat logs, shared logs, IDE sessions and ``.chat`` files."""
         held: set[str] = set()
-        for database in _databases(where):
-            for source in _in_database(database, where):
-                held.add(_session_of(source))
+        for database in _kiro_databases(where):
+            for source in _conversation_sources(database, where):
+                held.add(_conversation_name(source))
                 yield source
-        sessions = _home(where) / "sessions"
+        sessions = _kiro_home(where) / "sessions"
         for path in sorted((sessions / "cli").glob("*.jsonl")):
+            # The database has results and times, the flat log of the same conversation may lack them.
             if path.stem not in held and concerns_roots(text_at(log.flat_description(path), "cwd") or "", where.roots):
                 yield _file(path, path.with_suffix(".json"))
+        # The folder in between is named by a hash of the directory, or by nothing that we can decode.
         for path in sorted(sessions.glob("*/sess_*/messages.jsonl")):
-            if _may_concern(path, where):
+            if _log_may_concern(path, where):
                 yield _shared(path)
         for folder in _ide_folders(where):
             yield from _ide_sessions(folder, where)
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one source; only the logs can be read from where the last reading stopped."""
-        head = _head(source.path)
+        head = _read_beginning(source.path)
         if head.startswith(_SQLITE):
-            return _parse_database(source)
+            return _parse_kiro_database(source)
         if source.path.suffix == ".jsonl":
+            # By its first record, since a user may hand over a log that was renamed.
             if b'"payload"' in head.partition(b"\n")[0] or source.path.name == "messages.jsonl":
                 return log.read_shared(source, resume, _bucket_root(source.path, where))
             return log.read_flat(source, resume)
@@ -74,8 +78,9 @@ class Kiro:
         """True if ``head`` begins a database, a log, a session, a ``.chat`` file or a saved conversation of Kiro's."""
         if head.startswith(_SQLITE):
             return b"conversations_v2" in head or (b"auth_kv" in head and b"conversations" in head)
-        if any(_is_record(line) for line in head.split(b"\n")[:_SNIFFED_LINES]):
+        if any(_is_kiro_record(line) for line in head.split(b"\n")[:_SNIFFED_LINES]):
             return True
+        # White space is taken out, so that one expression fits documents with and without indentation.
         opening = b"".join(head[:16384].split())
         return any(form.match(opening) for form in (_CHAT, _SESSION, _SAVED))
 
@@ -97,22 +102,23 @@ class _Shared(msgspec.Struct):
     type: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def _is_record(line: bytes) -> bool:
+def _is_kiro_record(line: bytes) -> bool:
     for form in (_Flat, _Shared):
         try:
             record = msgspec.json.decode(line, type=form)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             continue
+        # Codex wraps its records like this as well, but gives the envelope a type.
         return not isinstance(record, _Shared) or record.type is msgspec.UNSET
     return False
 
 
-def _home(where: Where) -> Path:
+def _kiro_home(where: Where) -> Path:
     named = where.env.get("KIRO_HOME")
     return Path(named) if named else where.home / ".kiro"
 
 
-def _databases(where: Where) -> list[Path]:
+def _kiro_databases(where: Where) -> list[Path]:
     """Kiro's database and that of Amazon Q, which it was before."""
     if where.platform == "darwin":
         base = where.home / "Library/Application Support"
@@ -121,6 +127,7 @@ def _databases(where: Where) -> list[Path]:
     else:
         base = Path(where.env.get("XDG_DATA_HOME") or where.home / ".local/share")
     own = "Kiro-Cli" if where.platform == "win32" else "kiro-cli"
+    # Amazon Q's stays where it was after the upgrade, with all that was said before it.
     found = [base / name / "data.sqlite3" for name in (own, "amazon-q")]
     return [path for path in found if path.is_file()]
 
@@ -138,7 +145,7 @@ def _ide_folders(where: Where) -> list[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
-def _session_of(source: Source) -> str:
+def _conversation_name(source: Source) -> str:
     return source.key.removeprefix(str(source.path)).removeprefix("#")
 
 
@@ -146,23 +153,25 @@ def _file(path: Path, *others: Path, parent: str | None = None) -> Source:
     """A file as a source; what describes it may change or appear later and counts too."""
     size = mtime = 0
     for file in (path, *others):
+        # Size and time of all of them add up to one revision: a description that changes makes the source new.
         if file.is_file():
             stat = file.stat()
             size, mtime = size + stat.st_size, max(mtime, stat.st_mtime_ns)
     return Source(_NAME, str(path), path, size, mtime, parent)
 
 
-def _in_database(path: Path, where: Where) -> Iterator[Source]:
+def _conversation_sources(path: Path, where: Where) -> Iterator[Source]:
     try:
         for one in list(sqlite.list_conversations(path, lambda directory: concerns_roots(directory, where.roots))):
             yield Source(_NAME, f"{path}#{one.name}", path, one.size, one.updated)
+    # The whole file as one source: reading it fails as well and says why.
     except SourceError:
         yield _file(path)
 
 
-def _parse_database(source: Source) -> Parsed:
+def _parse_kiro_database(source: Source) -> Parsed:
     """One conversation; or all, of which those that cannot be read are left out and counted."""
-    if name := _session_of(source):
+    if name := _conversation_name(source):
         return _one(sqlite.read_conversation(source.path, name))
     told: list[tuple[Transcript, dict[str, int]]] = []
     drift: dict[str, int] = {}
@@ -185,11 +194,12 @@ def _bucket_root(path: Path, where: Where) -> str | None:
     """The root, or directory above one, whose hash names the folder that a shared log's session lies in."""
     if len(path.parents) < 2:
         return None
+    # Hashes cannot be turned round: every directory that the session could have been in is hashed instead.
     digests = {hashlib.sha256(root.encode()).hexdigest()[:16]: root for root in parents_upwards(where.roots)}
     return digests.get(path.parents[1].name)
 
 
-def _may_concern(path: Path, where: Where) -> bool:
+def _log_may_concern(path: Path, where: Where) -> bool:
     paths = log.workspace_paths(log.shared_description(path))
     return any(concerns_roots(place, where.roots) for place in paths) or (
         not paths and _bucket_root(path, where) is not None
@@ -212,7 +222,7 @@ def _ide_sessions(folder: Path, where: Where) -> Iterator[Source]:
         yield from (_file(path) for path in sorted((folder / ide.workspace_hash(root)).glob("*.chat")))
 
 
-def _head(path: Path) -> bytes:
+def _read_beginning(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(4096)

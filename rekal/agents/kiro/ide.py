@@ -31,14 +31,17 @@ from rekal.errors import SourceError
 from rekal.model import Outcome, RawCall, RawTurn, Transcript
 from rekal.plain_text import lazy_pattern
 
+# The same name in every installation: it is the hash of a constant of Kiro's.
 EXECUTIONS = "414d1636299d2b9e4ce7e17fb11f63e9"
 _HEAD = 4096
 _EXECUTION_ID = lazy_pattern(rb'"executionId"\s*:\s*"([^"]+)"')
+# What a session's own file says in place of an answer that lies in an execution.
 _PLACEHOLDERS = frozenset({"On it.", "..."})
 _STATES: dict[str, Outcome | None] = {
     "success": "ok", "accepted": "ok", "completed": "ok", "error": "error", "failed": "error", "rejected": None,
     "cancelled": None, "canceled": None, "aborted": None,
 }  # fmt: skip
+# The status of an execution that nothing is written to any more.
 _OVER = frozenset({"succeed", "succeeded", "failed", "aborted", "cancelled", "canceled", "error"})
 
 
@@ -50,8 +53,9 @@ def workspace_hash(path: str) -> str:
 def session_files(agent_folder: Path) -> Iterator[tuple[Path, str]]:
     """Session files with their workspaces' directories, as the index beside them says."""
     for index in sorted((agent_folder / "workspace-sessions").glob("*/sessions.json")):
-        for entry in _entries(index):
+        for entry in _index_entries(index):
             name, directory = text_at(entry, "sessionId"), text_at(entry, "workspaceDirectory")
+            # The name goes into a path: one with a slash in it could lead anywhere.
             if name is None or directory is None or Path(name).name != name or "\0" in name:
                 continue
             file = index.with_name(f"{name}.json")
@@ -59,7 +63,7 @@ def session_files(agent_folder: Path) -> Iterator[tuple[Path, str]]:
                 yield file, directory
 
 
-def _entries(index: Path) -> list[Record]:
+def _index_entries(index: Path) -> list[Record]:
     try:
         listed = index.read_bytes()
     except OSError:
@@ -82,7 +86,7 @@ def read_ide_session(file: Path) -> tuple[Transcript, dict[str, int]]:
     history = objects_at(session, "history")
     wanted = {name for item in history if (name := text_at(item, "executionId"))}
     executions = _executions(execution_files(file.parents[2], directory) if directory else [], wanted)
-    told = _Told()
+    told = _HistoryDraft()
     if not isinstance(session.get("history"), list):
         told.odd("session without history")
     for place, item in enumerate(history):
@@ -100,7 +104,7 @@ def read_ide_session(file: Path) -> tuple[Transcript, dict[str, int]]:
 
 
 def _index_entry(file: Path) -> Record:
-    entries = _entries(file.with_name("sessions.json"))
+    entries = _index_entries(file.with_name("sessions.json"))
     return next((entry for entry in entries if text_at(entry, "sessionId") == file.stem), {})
 
 
@@ -121,7 +125,7 @@ def _executions(files: Iterable[Path], wanted: set[str]) -> dict[str, Record]:
     return found
 
 
-class _Told:
+class _HistoryDraft:
     """The history of one session being told."""
 
     def __init__(self) -> None:
@@ -169,7 +173,9 @@ class _Told:
                     self.draft.say(RawTurn("assistant", clean_text(said), key, occurred_at=when))
                     spoken += 1
                 continue
-            self.draft.ask(key, _calls(RawCall(kind, native_id=key, occurred_at=when), object_at(action, "input")))
+            self.draft.ask(
+                key, _action_calls(RawCall(kind, native_id=key, occurred_at=when), object_at(action, "input"))
+            )
             if state in _STATES:
                 failed = kind == "runCommand" and number_at(action, "output", "exitCode") not in (None, 0)
                 said = first_text(object_at(action, "output"), "error", "message", "output", "stderr")
@@ -179,7 +185,7 @@ class _Told:
         return spoken
 
 
-def _calls(call: RawCall, given: Record) -> list[RawCall]:
+def _action_calls(call: RawCall, given: Record) -> list[RawCall]:
     """One call for each file of an action that reads several."""
     files = [path for file in objects_at(given, "files") if (path := text_at(file, "path"))]
     if len(files) < 2:

@@ -29,6 +29,7 @@ from rekal.plain_text import lazy_pattern
 _UUID = lazy_pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PROMPTS = frozenset({"Prompt", "UserMessage"})
 _ANSWERS = frozenset({"AssistantMessage", "Response"})
+# Known and without words; any other kind is counted, so that a new version is noticed.
 _QUIET_KINDS = frozenset({"Clear", "ResetTo", "thinking", "image", "text"})
 _QUIET_TYPES = frozenset({
     "turn_start", "turn_end", "pending_interaction", "interaction_resolved", "session_start", "session_metadata",
@@ -62,13 +63,14 @@ class Log:
 
     def ask(self, key: str, tool: str | None, given: Record, when: object) -> None:
         """Add a call; one asked again under the same key replaces the former, which was a draft of it."""
+        # Kiro writes a call while its arguments still arrive, and again when they are complete.
         self.draft.withdraw(key)
         shared = _UUID.search(key) is not None
         call = RawCall(tool or "unknown", native_id=key, shared=shared, occurred_at=parse_time(when))
         self.draft.ask(key, describe_call(call, given))
 
 
-def read_log(source: Source, resume: Resume | None, head: Transcript, take: Take) -> Parsed:
+def read_kiro_log(source: Source, resume: Resume | None, head: Transcript, take: Take) -> Parsed:
     """Read a log with ``take`` into ``head``. Raises SourceError when no record of it can be read."""
     reader, log, records = LineReader(source.path, resume), Log(), 0
     for offset, record in reader:
@@ -76,6 +78,7 @@ def read_log(source: Source, resume: Resume | None, head: Transcript, take: Take
         take(log, record)
     if not records and not reader.start and reader.skipped_bytes:
         raise SourceError(f"no record can be read in {source.path}")
+    # From the turn whose call still waits: its answer comes in a later record.
     needed = log.draft.first_needed
     offset = log.offsets[needed] if needed >= 0 else reader.start if log.draft.waiting else reader.offset
     turns = log.draft.turns
@@ -117,7 +120,7 @@ def read_flat(source: Source, resume: Resume | None) -> Parsed:
         title=title_name(text_at(meta, "title")),
         started_at=parse_time(text_at(meta, "created_at")),
     )
-    return read_log(source, resume, head, _take_flat)
+    return read_kiro_log(source, resume, head, _take_flat)
 
 
 def _take_flat(log: Log, record: Record) -> None:
@@ -183,6 +186,7 @@ def read_shared(source: Source, resume: Resume | None, known: str | None) -> Par
     meta = shared_description(source.path)
     parent = text_at(meta, "parentSessionId")
     tangent = text_at(meta, "createdReason") == "tangent"
+    # A tangent is a person's own side branch: it has an origin and no parent.
     child = parent if not tangent else None
     head = Transcript(
         agent="kiro",
@@ -196,7 +200,7 @@ def read_shared(source: Source, resume: Resume | None, known: str | None) -> Par
         title=title_name(text_at(meta, "title")),
         started_at=parse_time(text_at(meta, "createdAt")),
     )
-    return read_log(source, resume, head, _take_shared)
+    return read_kiro_log(source, resume, head, _take_shared)
 
 
 def _take_shared(log: Log, record: Record) -> None:

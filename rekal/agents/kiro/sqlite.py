@@ -55,6 +55,7 @@ def list_conversations(path: Path, wanted: Callable[[str], bool]) -> Iterator[Li
                 if isinstance(name, str) and isinstance(key, str):
                     keys.setdefault(name, []).append(key)
             for name, directories in keys.items():
+                # A conversation that went on in another directory has a row for each.
                 if any(wanted(directory) for directory in directories):
                     yield _revision(database, name)
         if database.columns("conversations"):
@@ -65,7 +66,7 @@ def list_conversations(path: Path, wanted: Callable[[str], bool]) -> Iterator[Li
 
 def _revision(database: Database, name: str) -> ListedConversation:
     """Size and time of the newest row; where no time is kept, the content stands for one."""
-    row = _row(database, name)
+    row = _newest_row(database, name)
     value = row[1] if row else None
     whole = value if isinstance(value, bytes) else str(value).encode()
     moment = row[2] if row and isinstance(row[2], int) else None
@@ -76,7 +77,7 @@ def _revision(database: Database, name: str) -> ListedConversation:
 def read_conversation(path: Path, name: str) -> tuple[Transcript, dict[str, int]]:
     """Read one conversation, the newest row where it has several. Raises SourceError when it cannot be read."""
     with open_copy(path, TABLES) as database:
-        row = _row(database, name)
+        row = _newest_row(database, name)
     value = load_object(row[1]) if row else None
     if row is None or value is None:
         raise SourceError(f"{path} holds no readable conversation {name}")
@@ -84,7 +85,7 @@ def read_conversation(path: Path, name: str) -> tuple[Transcript, dict[str, int]
     return tell_conversation(value, native_id, str(row[0]))
 
 
-def _row(database: Database, name: str) -> tuple[Value, ...] | None:
+def _newest_row(database: Database, name: str) -> tuple[Value, ...] | None:
     """Directory, value and time of a conversation's newest row."""
     if name.startswith(FIRST):
         query = "SELECT key, value, NULL FROM conversations WHERE key = ?"
@@ -98,7 +99,7 @@ def _row(database: Database, name: str) -> tuple[Value, ...] | None:
 
 def tell_conversation(value: Record, native_id: str, directory: str | None) -> tuple[Transcript, dict[str, int]]:
     """A conversation's value as a transcript, and the kinds of content this version does not know."""
-    told = _Told()
+    told = _ConversationDraft()
     told.summary(value.get("latest_summary"))
     history = value.get("history")
     if not isinstance(history, list):
@@ -142,7 +143,7 @@ def _variant(value: Record) -> tuple[str, Record]:
     return "", {}
 
 
-class _Told:
+class _ConversationDraft:
     """The history of one conversation being told."""
 
     def __init__(self) -> None:

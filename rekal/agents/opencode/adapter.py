@@ -32,27 +32,31 @@ class OpenCode:
         """Yield one source a session whose directory may concern the repository; a broken database is one source."""
         data = _data_folder(where)
         found: dict[str, Source] = {}
-        for database in _databases(where, data):
-            for source in _in_database(database, where):
+        for database in _opencode_databases(where, data):
+            for source in _session_sources(database, where):
                 known = found.get(source.key.removeprefix(f"{source.path}#"))
+                # Channels share sessions: the copy that was written to last is the whole one.
                 if known is None or (source.mtime_ns, source.size) > (known.mtime_ns, known.size):
                     found[source.key.removeprefix(f"{source.path}#")] = source
         for file, listed in storage.list_tree(data):
+            # `size` counts rows here: a migration that broke off leaves the session in the database without any.
             if (known := found.get(listed.id)) is not None and known.size > 0:
                 continue
-            if _may_concern(listed, where):
+            if _session_may_concern(listed, where):
                 found[listed.id] = Source(
-                    self.name, str(file), file, listed.rows, listed.updated, _beside(file, listed)
+                    self.name, str(file), file, listed.rows, listed.updated, _parent_file(file, listed)
                 )
         yield from found.values()
 
     def parse(self, source: Source, resume: Resume | None, where: Where) -> Parsed:
         """Read one session, or all of a database when the key names none. Always whole: ``resume`` is not used."""
+        # Taken from the session's last change: the answer under way must not be stored before it is whole.
         over = time_ns() - source.mtime_ns > _QUIET_NS
-        tellings = [Narration(conversation, over=over) for conversation in _read(source)]
+        tellings = [Narration(conversation, over=over) for conversation in _read_sessions(source)]
         transcripts = tuple(telling.transcript() for telling in tellings)
         drift: dict[str, int] = {}
         for telling in tellings:
+            # Each session of a database counts on its own; the source reports one sum.
             for what, times in telling.drift.items():
                 drift[what] = drift.get(what, 0) + times
         skipped = sum(telling.conversation.damaged for telling in tellings)
@@ -61,8 +65,10 @@ class OpenCode:
     def sniff(self, head: bytes) -> bool:
         """True if this is a database of OpenCode, an exported session, or the description of a session."""
         if head.startswith(_MAGIC):
+            # The schema's SQL stands in the first page of a database.
             earlier = all(name in head for name in (b"message_id", b"session_id", b"time_created"))
             return earlier or (b"session_v2" in head and b"session_message" in head)
+        # Exports are indented, descriptions are not.
         opening = b"".join(head[:8192].split())
         if not opening.startswith(b"{"):
             return False
@@ -77,16 +83,16 @@ def _data_folder(where: Where) -> Path:
     return Path(base) / "opencode" if base else where.home / ".local" / "share" / "opencode"
 
 
-def _databases(where: Where, data: Path) -> list[Path]:
+def _opencode_databases(where: Where, data: Path) -> list[Path]:
     """Every channel has its own ``opencode-<channel>.db``; OPENCODE_DB names one more, ``:memory:`` none on disk."""
     named = where.env.get("OPENCODE_DB", "")
     extra = [data / named] if named and named != ":memory:" else []
     return list(dict.fromkeys(path for path in [*sorted(data.glob("opencode*.db")), *extra] if path.is_file()))
 
 
-def _in_database(path: Path, where: Where) -> Iterator[Source]:
+def _session_sources(path: Path, where: Where) -> Iterator[Source]:
     try:
-        wanted = [listed for listed in storage.list_database(path) if _may_concern(listed, where)]
+        wanted = [listed for listed in storage.list_database(path) if _session_may_concern(listed, where)]
         revisions = storage.session_revision(path, [listed.id for listed in wanted])
     except SourceError:
         # Unreadable now: yielded whole, so that reading it says why.
@@ -99,16 +105,16 @@ def _in_database(path: Path, where: Where) -> Iterator[Source]:
         yield Source(OpenCode.name, f"{path}#{listed.id}", path, rows, updated, parent)
 
 
-def _may_concern(listed: ListedSession, where: Where) -> bool:
+def _session_may_concern(listed: ListedSession, where: Where) -> bool:
     """Without a recorded directory only the messages can tell."""
     return listed.directory is None or concerns_roots(listed.directory, where.roots)
 
 
-def _beside(file: Path, listed: ListedSession) -> str | None:
+def _parent_file(file: Path, listed: ListedSession) -> str | None:
     return str(file.with_name(f"{listed.parent}.json")) if listed.parent else None
 
 
-def _read(source: Source) -> list[StoredSession]:
+def _read_sessions(source: Source) -> list[StoredSession]:
     try:
         with source.path.open("rb") as file:
             magic = file.read(len(_MAGIC))

@@ -26,6 +26,7 @@ from rekal.ids import derive
 from rekal.model import Outcome, RawCall, RawTurn, Role, Transcript
 from rekal.plain_text import lazy_pattern
 
+# The title until the model has made one.
 _NO_TITLE = lazy_pattern(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 # Older versions wrote these without the flag ``synthetic``.
 _INJECTED = ("Called the Read tool with the following input", "Summarize the task tool output above and continue")
@@ -41,6 +42,7 @@ _QUIET = {
     "agent",
     "retry",
 }
+# Version 1 calls it completed, version 2 success.
 _DONE: dict[str, Outcome] = {"completed": "ok", "success": "ok", "error": "error"}
 
 
@@ -59,7 +61,7 @@ class Narration:
     def transcript(self) -> Transcript:
         """The whole conversation but for what was undone and what is not finished."""
         said = self.conversation
-        messages = list(_standing(said))
+        messages = list(_messages_kept(said))
         rest = _at_rest(messages)
         for place, message in enumerate(messages):
             self._message(message, settled=place < rest or _finished(message))
@@ -75,7 +77,7 @@ class Narration:
             agent_type=_agent_type(messages) if said.parent else None,
             description=title if said.parent else None,
             spawn_depth=said.depth if said.parent else None,
-            model=next((model for message in messages if (model := _model(message))), None),
+            model=next((model for message in messages if (model := _message_model(message))), None),
             title=title,
             started_at=parse_time(said.created),
         )
@@ -121,7 +123,7 @@ class Narration:
                 native_id=derive("opencode-turn", role, message.moment, str(place), content),
                 shared=message.created is not None,
                 occurred_at=parse_time(message.created),
-                model=_model(message) if role != "human" else None,
+                model=_message_model(message) if role != "human" else None,
             )
         )
 
@@ -140,9 +142,9 @@ class Narration:
         status = text_at(state, "status") or "none"
         call = _call(message, part)
         key = call.native_id or ""
-        self._draft.ask(key, fan_out(call, _patches(call.tool, state)))
+        self._draft.ask(key, fan_out(call, _tool_patches(call.tool, state)))
         if status in _DONE:
-            self._draft.answer(key, *_outcome(call.tool, _DONE[status], state))
+            self._draft.answer(key, *_tool_outcome(call.tool, _DONE[status], state))
         elif status not in ("pending", "running"):
             self._odd(f"state {status}")
             self._draft.answer(key, None)
@@ -151,7 +153,7 @@ class Narration:
             self._draft.withdraw(key)
 
 
-def _standing(said: StoredSession) -> Iterator[Message]:
+def _messages_kept(said: StoredSession) -> Iterator[Message]:
     """The messages that were not undone. A revert names the first message, or part of a message, that is gone."""
     first_gone, first_part = text_at(said.revert, "messageID"), text_at(said.revert, "partID")
     for message in said.messages:
@@ -166,6 +168,7 @@ def _standing(said: StoredSession) -> Iterator[Message]:
 def _at_rest(messages: list[Message]) -> int:
     """The place of the last assistant message: an earlier one is never written to again."""
     places = [n for n, message in enumerate(messages) if message.info.get("role") == "assistant"]
+    # A user's message may be queued behind it, so the last message of all is not the place.
     return places[-1] if places else 0
 
 
@@ -176,6 +179,7 @@ def _finished(message: Message) -> bool:
 
 def _part_finished(part: Record) -> bool:
     stamps = object_at(part, "time")
+    # Parts of old versions have no times: they were written once, when whole.
     return bool(stamps.get("end")) or not stamps.get("start")
 
 
@@ -188,7 +192,7 @@ def _agent_type(messages: list[Message]) -> str | None:
     return next((name for message in messages if (name := text_at(message.info, "agent"))), None)
 
 
-def _model(message: Message) -> str | None:
+def _message_model(message: Message) -> str | None:
     if message.info.get("role") != "assistant":
         return None
     return text_at(message.info, "modelID") or text_at(message.info, "model", "modelID")
@@ -203,6 +207,7 @@ def _call(message: Message, part: Record) -> RawCall:
     path = first_text(asked, "filePath", "file_path", "path", "filepath")
     return RawCall(
         tool=tool,
+        # With the time: models repeat call ids within a session.
         native_id=derive("opencode-call", call_id, tool, str(started) if started else message.moment),
         shared=started is not None,
         path=path,
@@ -215,6 +220,7 @@ def _call(message: Message, part: Record) -> RawCall:
 
 def _written(tool: str, asked: Record, metadata: Record) -> tuple[str, ...]:
     """Lines that one of the editing tools for a single file wrote: of the recorded diff, else of its input."""
+    # Patches are read by file in _tool_patches.
     if tool not in ("edit", "write", "multiedit"):
         return ()
     if diff := text_at(metadata, "diff"):
@@ -225,12 +231,12 @@ def _written(tool: str, asked: Record, metadata: Record) -> tuple[str, ...]:
     return tuple(line for edit in edits for line in new_lines(text_at(edit, "oldString"), text_at(edit, "newString")))
 
 
-def _patches(tool: str, state: Record) -> tuple[FilePatch, ...]:
+def _tool_patches(tool: str, state: Record) -> tuple[FilePatch, ...]:
     asked = text_at(state, "input", "patchText")
     return parse_patch(asked) if tool in ("patch", "apply_patch") and asked else ()
 
 
-def _outcome(tool: str, outcome: Outcome, state: Record) -> tuple[Outcome, str | None]:
+def _tool_outcome(tool: str, outcome: Outcome, state: Record) -> tuple[Outcome, str | None]:
     """A shell command that failed still completed, and so did a call of a tool that does not exist."""
     output = text_at(state, "output")
     if outcome == "error":

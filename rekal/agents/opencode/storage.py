@@ -25,7 +25,9 @@ from rekal.agents.opencode import storage_v2
 from rekal.errors import SourceBusy, SourceError
 
 TABLES = ("session", "message", "part", "project", storage_v2.SESSIONS, storage_v2.MESSAGES)
+# Parents may form a ring in a damaged store.
 _MAX_DEPTH = 32
+# The ledger keeps revisions as signed 64-bit numbers.
 _LAST = (1 << 63) - 1
 
 
@@ -91,6 +93,7 @@ def session_revision(path: Path, session_ids: Iterable[str]) -> dict[str, tuple[
             rows = updated = 0
             for one in sql:
                 count, moment = database.first(one, (session_id,)) or (0, None)
+                # The count as well as the time: a deleted message moves no time.
                 rows, updated = rows + _whole(count), max(updated, _whole(moment))
             found[session_id] = rows, min(updated * 1_000_000, _LAST)
     return found
@@ -106,6 +109,7 @@ def read_database(path: Path, session_id: str | None) -> list[StoredSession]:
             complete = _with_rows if table == storage_v2.SESSIONS else _with_messages
             found += [complete(database, _session(row)) for row in database.rows(query, values)]
         if session_id is not None and not found:
+            # Deleted between the listing and the reading: the next look does not list it any more.
             raise SourceBusy(f"{path} no longer holds session {session_id}")
         return found
 
@@ -128,19 +132,19 @@ def _session_query(database: Database, table: str) -> str:
 
 def _session(row: tuple[Value, ...]) -> StoredSession:
     session_id, parent, directory, title, created, revert, worktree = row
-    home = _string(directory) or _string(worktree)
+    home = _filled_string(directory) or _filled_string(worktree)
     return StoredSession(
         id=str(session_id),
-        parent=_string(parent),
+        parent=_filled_string(parent),
         # "/" is the worktree of the project that stands for "no project".
-        directory=home if home != "/" else _string(directory),
-        title=_string(title),
+        directory=home if home != "/" else _filled_string(directory),
+        title=_filled_string(title),
         created=_whole(created) or None,
         revert=load_object(revert) or {},
     )
 
 
-def _string(value: Value) -> str | None:
+def _filled_string(value: Value) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
@@ -190,7 +194,7 @@ def _ancestors(database: Database, parent: str | None, table: str = "session") -
     while parent is not None and depth < _MAX_DEPTH:
         depth += 1
         row = database.first(f"SELECT parent_id FROM {table} WHERE id = ?", (parent,))
-        parent = _string(row[0]) if row else None
+        parent = _filled_string(row[0]) if row else None
     return depth
 
 
@@ -221,7 +225,7 @@ def _leaf(name: str) -> str:
     return name if plain and name != ".." else "-"
 
 
-def _folders(file: Path, session_id: str) -> tuple[Path, Path]:
+def _session_folders(file: Path, session_id: str) -> tuple[Path, Path]:
     """The directories of a session's messages and of the parts of every message."""
     leaf = _leaf(session_id)
     if file.parent.name == "info":
@@ -232,10 +236,11 @@ def _folders(file: Path, session_id: str) -> tuple[Path, Path]:
 
 
 def _tree_revision(file: Path, session_id: str) -> tuple[int, int]:
-    messages, parts = _folders(file, session_id)
+    messages, parts = _session_folders(file, session_id)
     files = [file]
     for message in sorted(messages.glob("*.json")):
         files += [message, *(parts / message.stem).glob("*.json")]
+    # Every file counts, because the program rewrites parts in place without touching the session's own file.
     return len(files), max(item.stat().st_mtime_ns for item in files)
 
 
@@ -243,7 +248,7 @@ def read_tree(file: Path) -> StoredSession:
     """Read the session that ``file`` describes. A message or part that cannot be read costs itself only."""
     info = read_object(file)
     session_id = text_at(info, "id") or file.stem
-    folder, part_folder = _folders(file, session_id)
+    folder, part_folder = _session_folders(file, session_id)
     messages, damaged = [], 0
     loose, lost = _records(part_folder)
     damaged += lost
@@ -260,6 +265,7 @@ def read_tree(file: Path) -> StoredSession:
         inline = objects_at(record, "parts")
         own += inline + [part for part in loose if part.get("messageID") == message_id]
         messages.append(Message(message_id, record, tuple(own), number_at(record, "time", "created")))
+    # By time and not by name: ids of earlier versions do not sort by time.
     messages.sort(key=lambda message: (message.created or 0, message.id))
     return msgspec.structs.replace(
         _described(info, session_id), messages=tuple(messages), damaged=damaged, depth=_tree_depth(file, info)

@@ -34,10 +34,10 @@ def read_rows(database: Database, session_id: str) -> Iterator[Row | int]:
         created = number_at(record, "time", "created")
         if created is None and isinstance(stamp, int):
             created = stamp
-        yield str(message_id), _facts(str(kind), record), tuple(_parts(record)), created
+        yield str(message_id), _message_info(str(kind), record), tuple(_message_parts(record)), created
 
 
-def _facts(kind: str, record: Record) -> Record:
+def _message_info(kind: str, record: Record) -> Record:
     """The fields that version 1 has beside a message's parts; ``type`` was ``role``."""
     model = object_at(record, "model")
     return {
@@ -49,7 +49,7 @@ def _facts(kind: str, record: Record) -> Record:
     }
 
 
-def _parts(record: Record) -> Iterator[Record]:
+def _message_parts(record: Record) -> Iterator[Record]:
     said = text_at(record, "text")
     if said is not None:
         yield {"type": "text", "text": said, "id": "text"}
@@ -66,5 +66,6 @@ def _tool(part: Record) -> Record:
         **part,
         "tool": text_at(part, "name") or "unknown",
         "callID": text_at(part, "id"),
+        # The state's own fields last: where it has an output of its own, that one holds.
         "state": {"output": output, **({"error": error} if error else {}), **state},
     }

@@ -42,7 +42,7 @@ def examine_program(app: App) -> Iterator[Finding]:
             "give each an environment of its own: `pipx install git-rekal` or `uv tool install git-rekal`",
         )  # fmt: skip
     own = context.find_executable()
-    others = [path for path in _commands_on_path(app) if not _is_ours(path)]
+    others = [path for path in _commands_on_path(app) if not _has_our_mark(path)]
     for path in others:
         yield Finding(
             "program", "note", f"{path} is another program called rekal",
@@ -62,7 +62,7 @@ def _commands_on_path(app: App) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _is_ours(path: Path) -> bool:
+def _has_our_mark(path: Path) -> bool:
     try:
         return path.stat().st_size < 1 << 20 and _OURS in path.read_bytes()
     except OSError:
@@ -110,7 +110,7 @@ def examine_lines(app: App) -> Iterator[Finding]:
 
 def examine_agents(app: App) -> Iterator[Finding]:
     """Read the newest transcript of each agent afresh, and compare what lies there with what was captured."""
-    known = _read_known(app)
+    known = _read_source_states(app)
     job = app.job()
     found: dict[str, list[Source]] = {}
     for adapter, source in find_changed_sources(job, {}):
@@ -129,7 +129,7 @@ def examine_agents(app: App) -> Iterator[Finding]:
         yield Finding(f"agent {state.agent}", "wrong", state.error or "", "it is tried again when the file changes")
 
 
-def _read_known(app: App) -> dict[str, source_state.SourceState] | None:
+def _read_source_states(app: App) -> dict[str, source_state.SourceState] | None:
     """Sources that were read before; None while the store cannot be opened."""
     try:
         with open_ledger(app.layout.data, read_only=True, wait=_PATIENCE) as ledger:

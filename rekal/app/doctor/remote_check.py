@@ -17,7 +17,7 @@ def examine_remotes(app: App) -> Iterator[Finding]:
     transport = app.config.transport
     if transport.share == "none" or not transport.remotes:
         for name in transport.remotes:
-            yield _reach(app, name)
+            yield _reach_remote(app, name)
         if not transport.remotes:
             yield Finding("remote", "ok", "memory stays here: sharing is off")
         return
@@ -27,7 +27,7 @@ def examine_remotes(app: App) -> Iterator[Finding]:
         yield _push_and_take_back(app, name, start + ids.ulid().lower())
 
 
-def _reach(app: App, name: str) -> Finding:
+def _reach_remote(app: App, name: str) -> Finding:
     try:
         app.repo.run("ls-remote", name, "HEAD", timeout=_SECONDS, env=app.repo.quiet_environment())
     except GitError as error:

@@ -16,7 +16,7 @@ from rekal.index.dense import Meaning
 from rekal.index.filters import Filters, filtered_turns
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, DocumentRow, Hit
-from rekal.recall.excerpts import list_sessions
+from rekal.recall.excerpts import list_shown_sessions
 from rekal.recall.recall import Options, answer_question
 from rekal.store.database import translated_errors
 from rekal.store.layout import Layout
@@ -120,7 +120,7 @@ def _ask_nearest(
     best = np.zeros(len(reader.sessions))
     np.maximum.at(best, session, cosine)
     order = [int(one) for one in np.argsort(-best, kind="stable") if best[one] >= NEAREST][: options.limit]
-    shown = list_sessions(reader, order, allowed & (cosine >= NEAREST), options.budget)
+    shown = list_shown_sessions(reader, order, allowed & (cosine >= NEAREST), options.budget)
     support = float(best.max(initial=0.0))
     verdict, code = ("INJECT", FOUND) if shown else ("SILENCE", 1)
     return Answer(verdict, "", round(support, 2), question, shown, [], [], code)  # type: ignore[arg-type]

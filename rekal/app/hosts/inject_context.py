@@ -23,6 +23,7 @@ from rekal.app.hosts.host_events import HostEvent
 from rekal.app.memory_check import place_of_desk
 from rekal.app.resources import Identity, file_identity, find_semantic, open_resources
 from rekal.errors import EngineError
+from rekal.files import write_atomically
 from rekal.index.filters import Filters
 from rekal.memory.added_lines import check_diff
 from rekal.memory.check import check_text
@@ -269,9 +270,7 @@ def _write_given(app: App, event: HostEvent, given: Given) -> None:
     path.parent.mkdir(exist_ok=True)
     if event.moment == "start":
         _drop_old(path.parent)
-    part = path.with_suffix(".part")
-    part.write_bytes(msgspec.json.encode(given))
-    part.replace(path)
+    write_atomically(path, msgspec.json.encode(given))
 
 
 def _drop_old(folder: Path) -> None:

@@ -79,7 +79,7 @@ def rank_by_text(
 def _shares(memories: Sequence[Memory], query: str) -> list[float]:
     """The share of the query's weight that each memory's words hold: a word that few memories have weighs more."""
     asked = list(dict.fromkeys(query_terms(query)))
-    documents = [frozenset(document_terms(" ".join((one.said, *one.tags)))) for one in memories]
+    documents = [frozenset(document_terms(" ".join((one.all_words, *one.tags)))) for one in memories]
     weights = {
         term: math.log(1 + (len(documents) + 1) / (sum(term in document for document in documents) + 0.5))
         for term in asked
@@ -98,7 +98,7 @@ def _ranked_cosines(
     try:
         layout = desk.layout_of(personal=desk.app is None)
         with closing(open_chosen(desk.config.embed, read_variable(desk.env, KEY))) as embedder:
-            vectors = find_or_embed(layout.vectors, embedder, [one.said for one in memories], _MOST_EMBEDDED)
+            vectors = find_or_embed(layout.vectors, embedder, [one.all_words for one in memories], _MOST_EMBEDDED)
             return np.asarray(vectors @ embedder.embed_query(query), np.float64)
     except (EngineError, StoreBusy):
         return None

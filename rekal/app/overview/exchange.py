@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from rekal.app.context import App
+from rekal.store.commit_rows import Push, list_pushes
 from rekal.store.ledger import open_ledger
 from rekal.store.overview import overview_rows
 from rekal.store.overview.overview_rows import OriginCount
-from rekal.transport.departures import Push, list_pushes
 
 
 class SharedRemote(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ def read_exchange(app: App, limit: int) -> Exchange:
     """Read the traffic, the last ``limit`` departures of it."""
     transport = app.config.transport
     with open_ledger(app.layout.data, read_only=True) as ledger:
-        pushes = list(list_pushes(ledger))
+        pushes = list(list_pushes(ledger.con))
         came, unsent = overview_rows.count_origins(ledger.con), overview_rows.count_unsent(ledger.con)
     remotes = [SharedRemote(name, url) for name, url in sorted(transport.remotes.items())]
     return Exchange(transport.share, transport.mainline, remotes, pushes[:limit], len(pushes), came, unsent)

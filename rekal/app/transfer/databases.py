@@ -56,14 +56,14 @@ def _table(database: Database, table: str) -> Iterator[Row]:
         yield dict(zip(names, row, strict=True))
 
 
-def _cell(row: Row, name: str) -> str:
+def _text_cell(row: Row, name: str) -> str:
     value = row.get(name)
     return value if isinstance(value, str) else ""
 
 
 def _tags(row: Row) -> tuple[str, ...]:
     try:
-        value = json.loads(_cell(row, "tags") or "[]")
+        value = json.loads(_text_cell(row, "tags") or "[]")
     except ValueError:
         return ()
     return tuple(tag for tag in texts_of(value if isinstance(value, list) else []) if tag.strip())[:64]
@@ -77,21 +77,21 @@ def _read_rekal(database: Database, tables: set[str]) -> Incoming:
     if "conversations" in tables:
         items += _foreign_conversations(database, tables, start)
     for row in _table(database, "memories"):
-        text, kind = _cell(row, "content"), _cell(row, "memory_type") or "note"
+        text, kind = _text_cell(row, "content"), _text_cell(row, "memory_type") or "note"
         if not text.strip():
-            problems.append(f"memory {_cell(row, 'id')} is empty")
+            problems.append(f"memory {_text_cell(row, 'id')} is empty")
             continue
         at = parse_stamp(row.get("created_at"), start)
         ends = parse_stamp(row.get("expires_at"), at) if row.get("expires_at") else None
         content = Assert(
             text=text, type=kind if kind in MEMORY_TYPES else "note", tags=_tags(row),
-            project=_cell(row, "project") or None, valid_until=ends,
-            conversation=_foreign("conversation", _cell(row, "conversation_id")) or None,
+            project=_text_cell(row, "project") or None, valid_until=ends,
+            conversation=_foreign("conversation", _text_cell(row, "conversation_id")) or None,
         )  # fmt: skip
-        items.append(Item(_foreign("memory", _cell(row, "id")), "assert", content, at, "memories"))
+        items.append(Item(_foreign("memory", _text_cell(row, "id")), "assert", content, at, "memories"))
     for row in _table(database, "memory_links") if "memory_links" in tables else ():
-        one, other = (_foreign("memory", _cell(row, name)) for name in ("from_id", "to_id"))
-        at, relation = parse_stamp(row.get("created_at"), start), _cell(row, "relation")
+        one, other = (_foreign("memory", _text_cell(row, name)) for name in ("from_id", "to_id"))
+        at, relation = parse_stamp(row.get("created_at"), start), _text_cell(row, "relation")
         if relation == "supersedes":
             items.append(Item(other, "supersede", Supersede(by=one), at, "links"))
         elif relation:
@@ -104,18 +104,18 @@ def _read_rekal(database: Database, tables: set[str]) -> Incoming:
 def _foreign_conversations(database: Database, tables: set[str], start: datetime) -> list[Item]:
     earlier: dict[str, dict[str, str]] = {}
     for row in _table(database, "conversation_links") if "conversation_links" in tables else ():
-        earlier.setdefault(_cell(row, "from_id"), {})[_cell(row, "relation")] = _cell(row, "to_id")
+        earlier.setdefault(_text_cell(row, "from_id"), {})[_text_cell(row, "relation")] = _text_cell(row, "to_id")
     out = []
     for row in _table(database, "conversations"):
-        links = earlier.get(_cell(row, "id"), {})
+        links = earlier.get(_text_cell(row, "id"), {})
         said = StartConversation(
-            title=_cell(row, "title") or None,
-            project=_cell(row, "project") or None,
+            title=_text_cell(row, "title") or None,
+            project=_text_cell(row, "project") or None,
             follows=_foreign("conversation", links.get("follows_up_on", "")) or None,
             branches=_foreign("conversation", links.get("branches_from", "")) or None,
         )
         at = parse_stamp(row.get("started_at"), start)
-        out.append(Item(_foreign("conversation", _cell(row, "id")), "conversation", said, at, "conversations"))
+        out.append(Item(_foreign("conversation", _text_cell(row, "id")), "conversation", said, at, "conversations"))
     return out
 
 
@@ -130,9 +130,9 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
     relations: dict[Any, str] = {}
     items: list[Item] = []
     for row in _table(database, "entities"):
-        name = _cell(row, "name")
+        name = _text_cell(row, "name")
         names[row.get("id")] = name
-        said = SetEntity(name=name, type=_cell(row, "entity_type"), status=_cell(row, "status"))
+        said = SetEntity(name=name, type=_text_cell(row, "entity_type"), status=_text_cell(row, "status"))
         items.append(Item(entity_id(name), "entity", said, parse_stamp(row.get("created_at"), start), "entities"))
     problems = []
     replaced = 0
@@ -144,7 +144,7 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
         if row.get("superseded_at"):
             replaced += 1
             continue
-        said_ = Observe(text=_cell(row, "content"), kind=_cell(row, "kind"))
+        said_ = Observe(text=_text_cell(row, "content"), kind=_text_cell(row, "kind"))
         items.append(
             Item(entity_id(owner), "observe", said_, parse_stamp(row.get("created_at"), start), "observations")
         )
@@ -152,13 +152,13 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
         problems.append(f"{replaced} observations that had been replaced were left out")
     for row in _table(database, "relations"):
         source, target = (names.get(row.get(end)) for end in ("from_entity", "to_entity"))
-        kind = _cell(row, "relation_type")
+        kind = _text_cell(row, "relation_type")
         if not (source and target and kind):
             problems.append(f"relation {row.get('id')} has an end that is not there")
             continue
         id_ = relation_id(source, target, kind)
         relations[row.get("id")] = id_
-        made = Relate(source=source, target=target, type=kind, context=_cell(row, "context") or None)
+        made = Relate(source=source, target=target, type=kind, context=_text_cell(row, "context") or None)
         items.append(Item(id_, "relate", made, parse_stamp(row.get("created_at"), start), "relations"))
         if row.get("ended_at"):
             items.append(Item(id_, "end_relation", EndRelation(), parse_stamp(row.get("ended_at"), start)))
@@ -170,13 +170,13 @@ def _reflections(
     database: Database, names: dict[Any, str], relations: dict[Any, str], start: datetime
 ) -> Iterator[Item]:
     for row in _table(database, "reflections"):
-        kind, number = _cell(row, "target_type"), row.get("target_id")
+        kind, number = _text_cell(row, "target_type"), row.get("target_id")
         about = kind if kind in ("entity", "session", "relation") else "all"
         target = {"entity": names.get(number), "relation": relations.get(number)}.get(
             about, str(number) if number is not None and about == "session" else None
         )
         said = Reflect(
-            text=_cell(row, "content"), author=_cell(row, "author"), mood=_cell(row, "mood") or None,
+            text=_text_cell(row, "content"), author=_text_cell(row, "author"), mood=_text_cell(row, "mood") or None,
             about=about, target=target,  # type: ignore[arg-type]
         )  # fmt: skip
         id_ = ids.derive("imported", "reflection", str(row.get("id")), said.text)
@@ -189,9 +189,9 @@ def _read_recall(database: Database) -> Incoming:
     derived = 0
     for row in _table(database, "chunks"):
         kind, source, text = (
-            _cell(row, "source_type") or "ingest",
-            _cell(row, "source_file"),
-            _cell(row, "content"),
+            _text_cell(row, "source_type") or "ingest",
+            _text_cell(row, "source_file"),
+            _text_cell(row, "content"),
         )
         if kind == "dream":
             derived += 1

@@ -26,7 +26,7 @@ def read_graph_lines(text: str, at: datetime) -> Incoming:
     problems: list[str] = []
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         for value in _values(line.strip(), number, problems):
-            if not _take(value, at, entities, relations):
+            if not _take_line(value, at, entities, relations):
                 problems += [f"line {number} holds no entity and no relation"]
     return Incoming(FORMAT, (*entities, *relations), tuple(problems))
 
@@ -44,7 +44,7 @@ def _values(line: str, number: int, problems: list[str]) -> Iterator[Any]:
             at += 1
 
 
-def _take(value: Any, at: datetime, entities: list[Item], relations: list[Item]) -> bool:
+def _take_line(value: Any, at: datetime, entities: list[Item], relations: list[Item]) -> bool:
     if not isinstance(value, dict):
         return False
     name, source, target = value.get("name"), value.get("from"), value.get("to")

@@ -11,7 +11,7 @@ import msgspec
 from rekal import ids
 from rekal.app.desk import Desk
 from rekal.errors import UsageError
-from rekal.memory.events import Assert, Content, Observe, Reflect, Relate, SetEntity, check_text, encode_payload
+from rekal.memory.events import Assert, Content, Observe, Reflect, Relate, SetEntity, check_memory_text, encode_payload
 from rekal.memory.graph import fold_graph
 from rekal.model import MemoryEvent
 from rekal.store.memory_log import append_events, read_events
@@ -64,7 +64,7 @@ def write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) ->
             if item.counts_as:
                 read[item.counts_as] += 1
             try:
-                content = _scrubbed(desk, item.content)
+                content = _scrub_content(desk, item.content)
             except UsageError as error:
                 problems.append(f"{item.counts_as or item.kind} left out: {error.message}")
                 continue
@@ -82,11 +82,11 @@ def write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) ->
     return ImportReport(incoming.format, dict(read), written, len(incoming.items) - written, problems)
 
 
-def _scrubbed(desk: Desk, content: Content) -> Content:
+def _scrub_content(desk: Desk, content: Content) -> Content:
     """The content without secrets. UsageError for an empty or too long text."""
     changes: dict[str, str] = {}
     if isinstance(content, Assert | Observe | Reflect):
-        changes["text"] = desk.scrub(check_text(content.text, "the text"))
+        changes["text"] = desk.scrub(check_memory_text(content.text, "the text"))
     elif isinstance(content, SetEntity):
         changes = {"name": desk.scrub(content.name), "type": desk.scrub(content.type)}
     elif isinstance(content, Relate):

@@ -15,7 +15,7 @@ from rekal.cli.memory_output import parse_moment
 from rekal.cli.output import format_minute, json_option, print_record
 from rekal.cli.verbs.memory.history import entry_row
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.transport.departures import Push
+from rekal.store.commit_rows import Push
 
 
 class AuditAnswer(msgspec.Struct, frozen=True):
@@ -42,18 +42,18 @@ def command(log: bool, since: str | None, until: str | None, as_json: bool, **na
         events = memories.audit_memories(
             desk_here(), since=parse_moment(since), until=parse_moment(until, end=True), **narrow
         )
-        print_record(AuditAnswer(memories=events), as_json, _memory_lines)
+        print_record(AuditAnswer(memories=events), as_json, _changes_of_memories)
         return FOUND if events else NOTHING_FOUND
     if since or until or any(narrow.values()):
         raise UsageError("these options narrow the log of memories", "add --memories")
     app = find_app()
     app.require_store()
-    answer = AuditAnswer(share.read_sent(app))
+    answer = AuditAnswer(share.read_departures(app))
     print_record(answer, as_json, _push_lines)
     return FOUND if answer.pushes else NOTHING_FOUND
 
 
-def _memory_lines(answer: AuditAnswer) -> Iterator[str]:
+def _changes_of_memories(answer: AuditAnswer) -> Iterator[str]:
     yield from map(entry_row, answer.memories)
     if not answer.memories:
         yield "(no events)"

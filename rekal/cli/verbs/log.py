@@ -9,11 +9,12 @@ import click
 
 from rekal.app import read_ledger
 from rekal.app.context import find_app, read_moment
-from rekal.app.read_ledger import CommitLog, DrawnCommit, LogFilter
+from rekal.app.read_ledger import CommitLog, DrawnCommit
 from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, format_name, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.model import LOCAL, SessionRange
+from rekal.store.commit_rows import LogFilter
 
 
 @click.command("log")

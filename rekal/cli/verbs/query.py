@@ -35,11 +35,11 @@ def command(sql: str, on_index: bool, as_json: bool) -> int:
 def _lines(table: Table) -> Iterator[str]:
     yield "\t".join(table.columns)
     for row in table.rows:
-        yield "\t".join(_cell(value) for value in row)
+        yield "\t".join(_format_cell(value) for value in row)
     if not table.rows:
         yield "(no rows)"
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     # Line feeds and tabs inside a value would forge rows and columns.
     return "" if value is None else clean_text(str(value)).replace("\n", "\\n").replace("\t", "\\t")

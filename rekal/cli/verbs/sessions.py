@@ -56,7 +56,7 @@ def command(
         path=None if path is None else app.path_in_repo(path),
         own=own,
     )
-    answer = read_ledger.list_sessions(app, wanted, -1 if everything else limit)
+    answer = read_ledger.read_session_list(app, wanted, -1 if everything else limit)
     print_record(answer, as_json, _lines)
     return FOUND if answer.sessions else NOTHING_FOUND
 

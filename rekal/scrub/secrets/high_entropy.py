@@ -51,7 +51,7 @@ def _find_random(text: str, hay: Hay) -> Iterator[Span]:
         end = len(text) if end < 0 else end
         run = hay.whole[at:end]
         if len(run) <= _MOST and not run.islower() and has_digit(run) and not _is_path(run):
-            for start, stop in _candidates(text, at, end):
+            for start, stop in _run_parts(text, at, end):
                 if stop - start >= _LEAST and _is_random(text[start:stop]) and not _is_data(text, start, stop):
                     yield start, stop + (text[stop : stop + 2].count("=") if stop == end else 0)
         at = classes.find(_RUN, end)
@@ -62,7 +62,7 @@ def _is_path(run: str) -> bool:
     return "/" in run and max(map(len, run.split("/"))) < _LEAST and _IN_PATH.search(run) is not None
 
 
-def _candidates(text: str, start: int, end: int) -> Iterator[Span]:
+def _run_parts(text: str, start: int, end: int) -> Iterator[Span]:
     """The run less the letters of an escape and the sign of a diff that it swallowed; of a path, its parts."""
     if text[start - 1 : start] == "\\" and (escape := _SWALLOWED.match(text, start - 1)):
         start = escape.end()

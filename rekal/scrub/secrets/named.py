@@ -144,7 +144,7 @@ def _read_named_value(text: str, at: int, after: re.Match[str]) -> NamedValue | 
     bare_name, password, secret = _meaning(name)
     if bare_name == "pass" and after["sep"] != "=" and not after["close"]:  # "PASS: TestX", "tests pass: ..."
         return None
-    form = _form(text, start, name, after, option)
+    form = _assignment_form(text, start, name, after, option)
     if not password and not secret and not (form == "query" and bare_name == "key"):
         return None
     opened = _OPEN.match(text, after.end())
@@ -163,7 +163,7 @@ def _meaning(name: str) -> tuple[str, bool, bool]:
     return bare, _PASSWORD.search(bare) is not None, secret
 
 
-def _form(text: str, start: int, name: str, after: re.Match[str], option: bool) -> Form:
+def _assignment_form(text: str, start: int, name: str, after: re.Match[str], option: bool) -> Form:
     if after["close"]:
         return "json"
     if option and (name.startswith("--") or after["sep"] == " "):

@@ -32,13 +32,13 @@ _OTHER = lazy_pattern(
 )
 
 
-def _is_told(value: str) -> bool:
+def _is_spoken_password(value: str) -> bool:
     mixed = _LETTER.search(value) is not None and _JOINS_NOTHING.search(value) is not None
     return mixed and not _OTHER.match(value) and not is_placeholder(value)
 
 
 SPOKEN_PASSWORD = by_pattern(
-    "spoken-password", _SPOKEN, ("password", "passphrase", "passcode", "passwd"), check=_is_told
+    "spoken-password", _SPOKEN, ("password", "passphrase", "passcode", "passwd"), check=_is_spoken_password
 )
 
 

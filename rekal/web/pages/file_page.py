@@ -9,8 +9,9 @@ import msgspec
 from rekal.app.explain_lines import explain_target
 from rekal.app.overview import file_view
 from rekal.app.overview.file_view import FileView
-from rekal.app.read_ledger import LogFilter, read_log, show_sessions
+from rekal.app.read_ledger import read_log, show_sessions
 from rekal.errors import UsageError
+from rekal.store.commit_rows import LogFilter
 from rekal.web.pages import session_page
 from rekal.web.pages.asked import Asked, PageView, Route
 from rekal.web.render import shorten, with_query

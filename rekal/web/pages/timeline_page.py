@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from rekal.app.context import read_moment
 from rekal.app.overview import day_counts
-from rekal.app.read_ledger import LogFilter, read_log
+from rekal.app.read_ledger import read_log
+from rekal.store.commit_rows import LogFilter
 from rekal.store.overview.overview_rows import DayCount
 from rekal.web import plots
 from rekal.web.pages.asked import Asked, PageView, Route

@@ -16,7 +16,7 @@ from rekal.memory.conflicts import Conflict
 
 
 class ConflictsAnswer(msgspec.Struct, frozen=True):
-    """What ``conflicts --json`` prints."""
+    """The record that ``conflicts --json`` prints."""
 
     conflicts: list[Conflict]
 

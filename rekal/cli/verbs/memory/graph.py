@@ -44,17 +44,17 @@ def command(
     rekal graph reflect TEXT               rekal graph conversation [TITLE]
     """
     if action not in ("show", "search"):
-        _act(action, words, personal=personal)
+        _change_graph(action, words, personal=personal)
     desk = desk_here()
     held = memory_graph.read_graph(
         desk, personal=personal, as_of=parse_moment(as_of, end=True), known_at=parse_moment(known_at, end=True)
     )
     shown = _narrowed(held, action, words)
-    print_record(shown, as_json, _graph_lines)
+    print_record(shown, as_json, _relation_lines)
     return FOUND if shown.entities or shown.reflections or shown.conversations else NOTHING_FOUND
 
 
-def _act(action: str, words: tuple[str, ...], *, personal: bool) -> None:
+def _change_graph(action: str, words: tuple[str, ...], *, personal: bool) -> None:
     desk = desk_here()
     match action, words:
         case "add", (name, *more) if len(more) < 2:
@@ -97,7 +97,7 @@ def _narrowed(held: Graph, action: str, words: tuple[str, ...]) -> Graph:
     return msgspec.structs.replace(Graph(), entities=tuple(found), relations=relations)
 
 
-def _graph_lines(shown: Graph) -> Iterator[str]:
+def _relation_lines(shown: Graph) -> Iterator[str]:
     for one in shown.entities:
         yield from _entity_lines(one)
     for relation in shown.relations:

@@ -22,7 +22,7 @@ _KEYS = "a accept, r reject, e edit, m merge into another, s skip, q quit"
 
 
 class ReviewAnswer(msgspec.Struct, frozen=True):
-    """What ``review --json`` prints: what waits, or with --accept, --reject or --retract what was ruled on.
+    """Record of ``review --json``: what waits, or with --accept, --reject or --retract what was ruled on.
 
     ``notes`` say what the patterns of an accepted one hit so far.
     """
@@ -129,7 +129,7 @@ def _answer(desk: Desk, memory: Memory) -> str | None:
     key = click.getchar().lower()
     print_line(key)
     try:
-        return _act(desk, memory, key)
+        return _rule_on(desk, memory, key)
     except UsageError as error:
         print_note(str(error))
         return None
@@ -145,7 +145,7 @@ def _accept(desk: Desk, memory: Memory) -> None:
         print_line(f"  {one_line(note, 400)}")
 
 
-def _act(desk: Desk, memory: Memory, key: str) -> str | None:
+def _rule_on(desk: Desk, memory: Memory, key: str) -> str | None:
     match key:
         case "a":
             _accept(desk, memory)

@@ -30,8 +30,8 @@ _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 def correct_spelling(reader: IndexReader, text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return ``text`` with corrected words, and the pairs of a word as typed and as read."""
-    words = _candidates(text)
-    known = _known_words(reader, words) if words else set()  # one question to the index for all of them
+    words = _words_to_correct(text)
+    known = _words_in_store(reader, words) if words else set()  # one question to the index for all of them
     unknown = [word for word in words if word not in known and not is_spelled_right(word.casefold())]
     pairs: list[tuple[str, str]] = []
     for word in unknown[:_MOST_WORDS]:
@@ -42,7 +42,7 @@ def correct_spelling(reader: IndexReader, text: str) -> tuple[str, list[tuple[st
     return text, pairs
 
 
-def _candidates(text: str) -> list[str]:
+def _words_to_correct(text: str) -> list[str]:
     """Words of letters alone. A capital inside a sentence makes a name, and names are spelled in many ways."""
     found: dict[str, None] = {}
     for at, typed in enumerate(text.split(None, _MOST_READ)[:_MOST_READ]):
@@ -54,9 +54,9 @@ def _candidates(text: str) -> list[str]:
     return list(found)
 
 
-def _known_words(reader: IndexReader, words: Sequence[str]) -> set[str]:
+def _words_in_store(reader: IndexReader, words: Sequence[str]) -> set[str]:
     terms = {word: document_terms(word)[0] for word in words}
-    known = reader.known_terms(list(terms.values()))
+    known = reader.stored_terms(list(terms.values()))
     return {word for word, term in terms.items() if term in known}
 
 
