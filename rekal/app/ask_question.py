@@ -245,9 +245,14 @@ def _read_ledger_state(app: App, kept: Kept) -> LedgerState | None:
 def note_shown(app: App, answer: Answer) -> None:
     """Leave an event that these sessions were shown. OSError where the store cannot be written.
 
-    Being shown never ranks; it is the number that being opened is compared to.
+    Being shown never ranks; it is the number that being opened is compared to. A silence for want of evidence is noted
+    with the session that came near, so that somebody can say whether it was right.
     """
-    if answer.sessions:
-        ids = tuple(hit.session_id for hit in answer.sessions)
-        event = spool.RecallEvent("surfaced", ids, datetime.now(UTC), app.scrub(answer.question))
+    ids = tuple(hit.session_id for hit in answer.sessions)
+    weighed = answer.verdict == "SILENCE" and answer.reason in ("below_gate", "anchor_mismatch")
+    if ids or weighed:
+        near = answer.perhaps.session_id if answer.perhaps else ""
+        event = spool.RecallEvent(
+            "surfaced" if ids else "silent", ids or (near,), datetime.now(UTC), app.scrub(answer.question)
+        )
         spool.note_recall(app.layout.spool, event)

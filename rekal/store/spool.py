@@ -49,9 +49,12 @@ class MergeEvent(msgspec.Struct, frozen=True, tag="merge", tag_field="kind"):
 
 
 class RecallEvent(msgspec.Struct, frozen=True, tag="recall", tag_field="kind"):
-    """Sessions were shown (``surfaced``) or opened by somebody (``opened``); ``query`` was scrubbed before."""
+    """Sessions were shown (``surfaced``) or opened by somebody (``opened``); ``query`` was scrubbed before.
 
-    edge: Literal["surfaced", "opened"]
+    ``silent``: none was shown; the session is the one that came near, or empty.
+    """
+
+    edge: Literal["surfaced", "opened", "silent"]
     session_ids: tuple[str, ...]
     at: datetime
     query: str | None = None

@@ -76,16 +76,16 @@ class Checkout:
 class ServedPage:
     """The page of a checkout, being served. ``with`` ends it."""
 
-    def __init__(self, checkout: Checkout, *words: str) -> None:
+    def __init__(self, checkout: Checkout, verb: tuple[str, ...] = ("web", "--port", "0")) -> None:
         self.checkout = checkout
         self.errors = ""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "rekal", "web", "--port", "0", *words], cwd=checkout.root, env=checkout.env,
+            [sys.executable, "-m", "rekal", *verb], cwd=checkout.root, env=checkout.env,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        found = ADDRESS.match(line)
+        found = ADDRESS.match(line.partition("#")[0])
         if not found:
             self.end()
         assert found, (line, self.errors)

@@ -26,7 +26,8 @@ class PageAddress(msgspec.Struct, frozen=True):
 
     def link(self, path: str = "/") -> str:
         """Return the address of a path of the page, with the token."""
-        return f"http://{self.host}:{self.port}{path}?{urlencode({'token': self.token})}"
+        place, mark, part = path.partition("#")
+        return f"http://{self.host}:{self.port}{place}?{urlencode({'token': self.token})}{mark}{part}"
 
 
 def announce_page(app: App, address: PageAddress) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import msgspec
 
@@ -15,6 +17,7 @@ from rekal.memory.grounds import GroundReader, Grounds
 from rekal.memory.state import Memory, fold
 from rekal.store import session_list
 from rekal.store.ledger import open_ledger
+from rekal.store.locks import hold_lock
 from rekal.store.memory_log import read_events
 from rekal.store.overview import open_ends, overview_rows
 from rekal.store.overview.open_ends import OpenEnd
@@ -26,6 +29,7 @@ _MOST_SESSIONS = 60
 _MOST_ENDS = 12
 _MOST_QUESTIONS = 12
 _MOST_RULES = 8
+_PATIENCE = 10.0  # seconds
 
 
 class NewSession(msgspec.Struct, frozen=True):
@@ -105,6 +109,17 @@ def read_since_visit(app: App, since: datetime | None = None) -> SinceVisit:
         when, seen is None, [NewOnBranch(*pair) for pair in by_branch.items()], truncated, ends, questions, titles,
         proposed, unsent, transport.share != "none" and bool(transport.remotes),
     )  # fmt: skip
+
+
+def judge_recall(app: App, query: str, sessions: Sequence[str], verdict: Literal["right", "wrong"]) -> None:
+    """Remember what somebody says of an answer: that it, or its silence, was right or wrong. Stays on this machine."""
+    with (
+        hold_lock(app.layout.lock, wait=_PATIENCE, purpose="noting"),
+        open_ledger(app.layout.data, read_only=False, wait=_PATIENCE) as ledger,
+        ledger.transaction(indexed=False),
+    ):
+        for session in sessions or ("",):
+            ledger.add_recall_edge(verdict, session, app.scrub(query), datetime.now(UTC))
 
 
 def _find_merged(app: App, rows: list[SessionRow]) -> dict[str, bool]:

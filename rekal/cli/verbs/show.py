@@ -22,6 +22,7 @@ from rekal.cli.output import (
     print_record,
     short_id,
 )
+from rekal.cli.verbs.hosts.web import page_path, show_page
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 
 
@@ -37,8 +38,9 @@ from rekal.errors import FOUND, NOTHING_FOUND, UsageError
     help="Turns before and after a turn given as ID:TURN.",
 )
 @click.option("--full", is_flag=True, help="Whole turns, and the tool calls with them.")
+@click.option("--web", is_flag=True, help="Print the address of its web page; the page is served when it is not yet.")
 @json_option
-def command(handle: str, limit: int, offset: int, context: int, full: bool, as_json: bool) -> int:
+def command(handle: str, limit: int, offset: int, context: int, full: bool, web: bool, as_json: bool) -> int:
     """A session, one turn of it with its neighbours, or the sessions of a commit.
 
     HANDLE is a session's id or the first characters of it, ID:TURN, or the name of a commit; of a commit's
@@ -51,6 +53,9 @@ def command(handle: str, limit: int, offset: int, context: int, full: bool, as_j
     if marked is not None:
         offset, limit = max(0, marked - context), 2 * context + 1
     answers = read_ledger.show_sessions(app, name, offset, limit)
+    if web and answers:
+        show_page(app, page_path(name, answers[0].session.id, marked))
+        return FOUND
     if not answers:
         print_line(f"(there is no session or commit with a session called {name}; `rekal sessions` lists them)")
         return NOTHING_FOUND

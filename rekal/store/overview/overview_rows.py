@@ -30,12 +30,18 @@ class NamedCount(msgspec.Struct, frozen=True):
 
 
 class RecalledQuestion(msgspec.Struct, frozen=True):
-    """A question that was answered on this machine, with the sessions shown, and those of them opened since."""
+    """A question that was asked on this machine, with the sessions shown, and those of them opened since.
+
+    ``silent``: none was shown, and ``sessions`` has the one that came near, if one did. ``judged`` is what somebody
+    said of the answer since: ``right``, ``wrong`` or empty.
+    """
 
     query: str
     occurred_at: datetime
     sessions: list[str]
     opened: list[str]
+    silent: bool
+    judged: str
 
 
 class AskedDay(msgspec.Struct, frozen=True):
@@ -107,14 +113,22 @@ def read_recalled(con: Connection, limit: int) -> list[RecalledQuestion]:
     """Return the questions answered last, newest first."""
     rows = con.execute(
         f"""WITH asked AS (
-                SELECT query, occurred_at, list(DISTINCT session_id) AS shown FROM recall_edges
-                WHERE kind = 'surfaced' AND query IS NOT NULL GROUP BY 1, 2 ORDER BY 2 DESC LIMIT {int(limit)})
+                SELECT query, occurred_at, list(DISTINCT session_id) AS shown, bool_or(kind = 'silent') AS silent
+                FROM recall_edges WHERE kind IN ('surfaced', 'silent') AND query IS NOT NULL
+                GROUP BY 1, 2 QUALIFY row_number() OVER (PARTITION BY query ORDER BY occurred_at DESC) = 1
+                ORDER BY 2 DESC LIMIT {int(limit)})
             SELECT query, occurred_at, shown,
                    (SELECT list(DISTINCT o.session_id) FROM recall_edges o WHERE o.kind = 'opened'
-                    AND list_contains(asked.shown, o.session_id) AND o.occurred_at >= asked.occurred_at)
+                    AND list_contains(asked.shown, o.session_id) AND o.occurred_at >= asked.occurred_at),
+                   silent,
+                   (SELECT arg_max(j.kind, j.occurred_at) FROM recall_edges j WHERE j.kind IN ('right', 'wrong')
+                    AND j.query = asked.query AND j.occurred_at >= asked.occurred_at)
             FROM asked ORDER BY occurred_at DESC, query"""
     ).fetchall()
-    return [RecalledQuestion(query, _required(at), shown or [], opened or []) for query, at, shown, opened in rows]
+    return [
+        RecalledQuestion(query, _required(at), [one for one in shown or [] if one], opened or [], silent, judged or "")
+        for query, at, shown, opened, silent, judged in rows
+    ]
 
 
 def _required(at: datetime) -> datetime:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Literal
 
 from rekal.app.overview import since_visit
 from rekal.web.pages.asked import Asked, PageView, Route
+
+_MOST_JUDGED = 20  # sessions of one answer
 
 
 def _since_page(asked: Asked) -> PageView:
@@ -32,8 +35,16 @@ def _note_seen(asked: Asked) -> PageView:
     return PageView(see="/")
 
 
+def _judge_recall(asked: Asked) -> PageView:
+    verdict: Literal["right", "wrong"] = "right" if asked.word("verdict") == "right" else "wrong"
+    sessions = asked.word("sessions").split()[:_MOST_JUDGED]
+    since_visit.judge_recall(asked.place.app(), asked.word("query"), sessions, verdict)
+    return PageView(see="/#recalls")
+
+
 ROUTES: tuple[Route, ...] = (
     ("GET", "/", _since_page),
     ("GET", "/grounds", _grounds_page),
     ("POST", "/seen", _note_seen),
+    ("POST", "/judge", _judge_recall),
 )

@@ -1,0 +1,46 @@
+"""A session or an answer for somebody who has no store: scrubbed once more, as all is that leaves this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+
+from rekal.app.ask_question import Question, ask_question
+from rekal.app.context import App
+from rekal.app.read_ledger import ShownSession, show_sessions
+from rekal.errors import UsageError
+from rekal.recall.answer import Answer
+
+_ALL = 1 << 30  # turns
+_NAMES = frozenset({"id", "uid", "native_id", "session_id", "git_sha", "commit", "commits", "tree_sha", "patch_id",
+                    "parent_sha", "parent_id", "forked_from", "line_hashes", "origin"})  # fmt: skip
+Record = TypeVar("Record")
+
+
+def read_session_to_hand_out(app: App, name: str) -> ShownSession:
+    """Read all turns of the one session called ``name``, scrubbed once more. UsageError where there is none."""
+    found = show_sessions(app, name, 0, _ALL)
+    if len(found) != 1:
+        raise UsageError(f"{name} names {len(found)} sessions", "`rekal sessions` lists them; give the id of one")
+    return scrub_record(found[0], app.scrub)
+
+
+def ask_to_hand_out(app: App, question: str) -> Answer:
+    """Answer a question as :func:`rekal.app.ask_question.ask_question` does, scrubbed once more."""
+    return scrub_record(ask_question(app, Question(text=question)), app.scrub)
+
+
+def scrub_record(record: Record, scrub: Callable[[str], str], field: str = "") -> Record:
+    """Return a record with every text in it scrubbed; names made of hashes, which look like secrets, are kept."""
+    value: object = record
+    if isinstance(value, str):
+        return record if field in _NAMES else scrub(value)  # type: ignore[return-value]
+    if isinstance(value, list | tuple):
+        return type(value)(scrub_record(one, scrub, field) for one in value)  # type: ignore[return-value]
+    if isinstance(value, msgspec.Struct) and not isinstance(value, datetime):
+        changed = {name: scrub_record(getattr(value, name), scrub, name) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **changed)  # type: ignore[type-var]
+    return record
