@@ -44,8 +44,10 @@ class Guard:
         if not _is_local(f"//{headers.get(b'host', '')}") or (origin is not None and not _is_local(origin)):
             return 403
         kind, _, given = headers.get(b"authorization", "").partition(" ")
-        # Compared in constant time: how far a guess is right must not show.
-        return 0 if kind.lower() == "bearer" and hmac.compare_digest(given.strip(), self._token) else 401
+        # Compared in constant time, so that it does not show how far a guess is right; as bytes, since
+        # `compare_digest` raises for text outside of ASCII.
+        right = hmac.compare_digest(given.strip().encode("latin-1"), self._token.encode())
+        return 0 if kind.lower() == "bearer" and right else 401
 
 
 def _is_local(address: str) -> bool:

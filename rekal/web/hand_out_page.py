@@ -8,6 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from rekal.app.read_ledger import ShownSession
+from rekal.model import ToolCall
 from rekal.recall.answer import Answer
 from rekal.web.pages.session_page import ShownTurn
 from rekal.web.render import render_page, shorten
@@ -17,7 +18,7 @@ _STYLES = Path(__file__).parent / "static" / "page.css"
 
 def render_session(shown: ShownSession) -> str:
     """Return a session, with all its turns, as one page of HTML."""
-    calls: dict[int, list[object]] = {}
+    calls: dict[int, list[ToolCall]] = {}
     for call in shown.session.tool_calls:
         calls.setdefault(max(0, call.turn_seq), []).append(call)
     turns = [ShownTurn(turn, turn.content, 0, calls.get(turn.seq, ()), 0) for turn in shown.session.turns]

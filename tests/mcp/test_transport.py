@@ -70,6 +70,7 @@ INITIALIZE = {
         ({"authorization": f"Bearer {TOKEN}"}, 200),
         ({}, 401),
         ({"authorization": "Bearer wrong"}, 401),
+        ({"authorization": b"Bearer \xff"}, 401),
         ({"authorization": TOKEN}, 401),
         ({"authorization": f"Bearer {TOKEN}", "origin": "http://evil.example"}, 403),
         ({"authorization": f"Bearer {TOKEN}", "host": "evil.example:8787"}, 403),
@@ -77,7 +78,7 @@ INITIALIZE = {
         ({"authorization": f"Bearer {TOKEN}", "origin": "null"}, 403),
     ],
 )
-def test_http_wants_the_token_and_a_local_caller(rekal: Rekal, headers: dict[str, str], status: int) -> None:
+def test_http_wants_the_token_and_a_local_caller(rekal: Rekal, headers: dict[str, Any], status: int) -> None:
     async def ask() -> int:
         server = RekalServer("core", cwd=rekal.root)
         guard: Any = http_app(server, TOKEN)

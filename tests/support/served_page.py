@@ -161,7 +161,8 @@ class ServedPage:
     def end(self) -> int:
         """Interrupt it as Ctrl-C does; its exit code."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            # Windows sends no Ctrl-C to one process alone.
+            self._process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
         try:
             _, self.errors = self._process.communicate(timeout=20)
         except subprocess.TimeoutExpired:

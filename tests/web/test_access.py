@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -122,7 +123,10 @@ def test_only_files_that_git_tracks_are_shown(served: ServedPage) -> None:
 def test_other_users_of_the_machine_cannot_read_the_token(served: ServedPage) -> None:
     path = served.checkout.root / ".git/rekal/web-access.json"
     assert served.token in path.read_text("utf-8")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    if shutil.which("ps") is None:
+        return
     words = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, timeout=30, check=False).stdout
     assert served.token not in words
 
@@ -167,6 +171,7 @@ def test_an_address_beyond_loopback_is_answered_under_its_own_name_only() -> Non
     assert make_access(1).token != make_access(1).token
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be interrupted alone there")
 def test_the_address_goes_with_the_process(tmp_path: Path) -> None:
     checkout = Checkout(tmp_path)
     talked_about(checkout)

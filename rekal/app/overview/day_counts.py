@@ -14,6 +14,7 @@ from rekal.store.overview import overview_rows
 from rekal.store.overview.overview_rows import DayCount, NamedCount
 from rekal.store.queries import StoreCounts
 from rekal.store.source_state import SourceSummary, summarise_sources
+from rekal.store.usage_log import UseCount, read_uses
 
 _CHARACTERS_A_TOKEN = 4  # of English and code, as models cut them: good enough for an order of magnitude
 _MOST_NAMES = 12
@@ -38,7 +39,8 @@ class OpenedSession(msgspec.Struct, frozen=True):
 
 
 class StoreFigures(msgspec.Struct, frozen=True):
-    """Totals of a store. ``tokens`` is an estimate from the number of characters, ``asked`` recalls by day."""
+    """Totals of a store. ``tokens`` is an estimate from the number of characters, ``asked`` recalls by day,
+    ``uses`` verdicts and injections by week."""
 
     counts: StoreCounts
     linked: int
@@ -52,6 +54,7 @@ class StoreFigures(msgspec.Struct, frozen=True):
     branches: list[NamedCount]
     opened: list[OpenedSession]
     asked: list[overview_rows.AskedDay]
+    uses: list[UseCount]
     sources: list[SourceSummary]
 
 
@@ -85,6 +88,7 @@ def read_figures(app: App) -> StoreFigures:
             branches=overview_rows.count_by(con, "branch", _MOST_NAMES),
             opened=[OpenedSession(one, names.get(one, ""), times) for one, times in opened],
             asked=overview_rows.count_asked(con),
+            uses=read_uses(layout.usage),
             sources=summarise_sources(con),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import TypeVar
 
 import msgspec
@@ -40,7 +39,7 @@ def scrub_record(record: Record, scrub: Callable[[str], str], field: str = "") -
         return record if field in _NAMES else scrub(value)  # type: ignore[return-value]
     if isinstance(value, list | tuple):
         return type(value)(scrub_record(one, scrub, field) for one in value)  # type: ignore[return-value]
-    if isinstance(value, msgspec.Struct) and not isinstance(value, datetime):
+    if isinstance(value, msgspec.Struct):
         changed = {name: scrub_record(getattr(value, name), scrub, name) for name in value.__struct_fields__}
-        return msgspec.structs.replace(value, **changed)  # type: ignore[type-var]
+        return msgspec.structs.replace(value, **changed)  # type: ignore[return-value]
     return record
