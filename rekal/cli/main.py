@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from rekal import __version__
+from rekal.cli.look import take_look_options
 from rekal.cli.output import print_block, print_note
 from rekal.cli.verb_table import GROUPS, HIDDEN, VERBS
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
@@ -83,7 +84,7 @@ _TYPED = 2  # words after a mistyped verb: more of them are a question
 
 
 def split_global_options(words: Sequence[str]) -> list[str]:
-    """Carry out ``-C DIR`` before the verb and move ``--json`` and ``--color`` behind it, where verbs take them."""
+    """Carry out ``-C DIR`` before the verb and move ``--json`` behind it, where verbs take them."""
     rest = list(words)
     moved: list[str] = []
     while rest:
@@ -197,7 +198,7 @@ def root_command() -> None:
     """Memory for coding agents that lives in git.
 
     A question that is no verb is recalled: rekal "why is the queue in Postgres". `rekal help VERB` explains a verb; -C
-    DIR before the verb runs it there.
+    DIR before the verb runs it there. Everywhere: --color=auto|always|never, --no-pager, --utc.
     """
 
 
@@ -213,7 +214,7 @@ def _call_verb(words: list[str]) -> object:
     # Neither git nor DuckDB takes one, and each says so in its own way.
     if any("\0" in word for word in words):
         raise UsageError("the call contains a NUL character", "leave it out")
-    words = split_global_options(words)
+    words = split_global_options(take_look_options(words))
     if words and words[0] != "why":  # which asks git, by the very bytes, before it asks the store
         words = [replace_surrogates(word) for word in words]
     return root_command.main(args=words or ["--help"], prog_name="rekal", standalone_mode=False)

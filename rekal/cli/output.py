@@ -11,11 +11,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import click
 
+from rekal.cli.look import LOOK
 from rekal.errors import UsageError
 from rekal.plain_text import clean_line, clean_text, escape_hidden
 
@@ -24,15 +25,23 @@ T = TypeVar("T")
 _SPACE = re.compile(r"\s+")
 
 
-def print_record(record: T, as_json: bool, lines: Callable[[T], Iterable[str]], notes: Iterable[str] = ()) -> int:
+def print_record(
+    record: T, as_json: bool, lines: Callable[[T], Iterable[str]], notes: Iterable[str] = (), *, paged: bool = True
+) -> int:
     """Print a record: as one JSON object, or as the ``lines`` made of it with ``notes`` on stderr.
 
-    Returns the number of characters of what went to stdout.
+    On a terminal lines are coloured and cut to fit, and ``paged`` ones go through the pager. Returns the number of
+    characters of what went to stdout.
     """
     if as_json:
         return print_json(record)
     for note in notes:
         print_note(note)
+    look = LOOK.get()
+    if look.color == "always" or sys.stdout.isatty():
+        from rekal.cli.terminal import show_lines  # an agent never gets here
+
+        return show_lines(lines(record), look, paged=paged)
     count = 0
     for line in lines(record):
         print_line(line)
@@ -119,13 +128,19 @@ def count_of(number: int, noun: str, plural: str = "") -> str:
 
 
 def format_day(when: datetime | None) -> str:
-    """Return a date, or dashes of the same width."""
-    return when.strftime("%Y-%m-%d") if when else "----------"
+    """Return a date as the user counts days, or dashes of the same width."""
+    return _in_zone(when).strftime("%Y-%m-%d") if when else "----------"
 
 
 def format_minute(when: datetime | None) -> str:
-    """Return a time to the minute, UTC, or dashes of the same width."""
-    return when.strftime("%Y-%m-%dT%H:%M") if when else "----------------"
+    """Return a time to the minute with its distance from UTC, as git does, or dashes of the same width."""
+    return _in_zone(when).strftime("%Y-%m-%d %H:%M %z") if when else "-" * 22
+
+
+def _in_zone(when: datetime) -> datetime:
+    """The time in the user's zone, or in UTC where the call asked for it; what has no zone is UTC."""
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return when.astimezone(UTC if LOOK.get().utc else None)
 
 
 def short_id(identifier: str) -> str:

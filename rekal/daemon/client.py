@@ -212,6 +212,9 @@ def _is_question(word: str, verbs: Container[str]) -> bool:
 
 def _request(words: list[str]) -> list[bytes]:
     environment = [f"{k}={v}" for k, v in os.environ.items() if k in _NAMES or k.startswith(PREFIXES)]
+    if sys.stdout is not None and sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        # The daemon cuts lines to fit, and cannot ask our terminal.
+        environment.append(f"COLUMNS={os.get_terminal_size(sys.stdout.fileno()).columns}")
     terminals = "".join(str(int(stream is not None and stream.isatty())) for stream in (sys.stdout, sys.stderr))
     return [os.fsencode(one) for one in (os.getcwd(), "\0".join(words), "\0".join(environment), terminals)]  # noqa: PTH109
 

@@ -78,7 +78,7 @@ def command(
     lines = answer_lines(answer, chosen["explain"], {name: chosen[name] for name in _FILTERS})
     if answer.exit_code == FOUND and is_for_agent(app):
         lines = chain([next(lines)], fence_lines(lines, "words of past sessions"))
-    printed = print_record(answer, as_json, lambda shown: lines)
+    printed = print_record(answer, as_json, lambda shown: lines, paged=False)
     add_use(app.layout.usage, "recall", answer.verdict, printed // CHARACTERS_OF_A_TOKEN)
     wake_worker(app)
     wake_daemon(app)
