@@ -51,7 +51,7 @@ class Scrub(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of recall."""
 
-    strictness: float = 0.35
+    strictness: float = 0.4
     budget: int = 600
     limit: int = 5
     daemon: Literal["auto", "off"] = "auto"

@@ -29,7 +29,8 @@ class Hit(msgspec.Struct, frozen=True):
     """One session shown, best first, its rows in order of conversation.
 
     ``commit`` is the one that its best row led to, with its ``subject``. ``merged`` says that it is part of the
-    mainline; None where nobody can tell.
+    mainline; None where nobody can tell. ``same_work_as`` is the better session of the same files within hours that it
+    stands behind.
     """
 
     session_id: str
@@ -47,6 +48,7 @@ class Hit(msgspec.Struct, frozen=True):
     commit: str | None = None
     subject: str | None = None
     merged: bool | None = None
+    same_work_as: str | None = None
 
 
 class Passage(msgspec.Struct, frozen=True):

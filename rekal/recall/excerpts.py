@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import numpy as np
 
 from rekal.index import text
@@ -26,6 +27,8 @@ _MOST_SPOTS = 12  # places looked at for each term of the question
 _LONGEST_PROMPT = 2_000  # characters
 _LOOKED_AT = 8  # turns at either end of a session, for its prompt and its outcome
 SHOWN_WITHIN = 0.5  # of the best session's score
+_SAME_WORK = timedelta(hours=12)  # between the starts of two sessions of one piece of work
+_SAME_FILES = 2  # that both touched, and half of those of either at least
 _WORD = re.compile(r"\S+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -68,7 +71,7 @@ def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -
         row = Row(int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), excerpt, cut, score)
         rows[int(turns.session[place])].append(row)
     shown = {n: sorted(rows[n], key=lambda r: r.seq) for n in numbers if rows[n]}
-    return _make_hits(reader, shown, {n: float(seen.sessions[n]) for n in shown})
+    return _group_same_work(reader, _make_hits(reader, shown, {n: float(seen.sessions[n]) for n in shown}))
 
 
 def list_shown_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, budget: int) -> list[Hit]:
@@ -197,6 +200,40 @@ def _make_hits(reader: IndexReader, shown: Mapping[int, list[Row]], scores: Mapp
         for one, (number, rows) in zip(ids, shown.items(), strict=True)
         for commit in [_relevant_commit(commits.get(one, []), rows)]
     ]
+
+
+def _group_same_work(reader: IndexReader, hits: list[Hit]) -> list[Hit]:
+    """The same sessions, those of one piece of work behind the best of them.
+
+    Work goes on in the next session, with the same files and much the same words: such twins otherwise stand apart.
+    """
+    if len(hits) < 2:
+        return hits
+    rows = reader.rows(
+        """SELECT session_id, path FROM session_files JOIN facets USING (session_ord)
+           WHERE list_contains(?, session_id)""",
+        [[hit.session_id for hit in hits]],
+    )
+    files: dict[str, set[str]] = {hit.session_id: set() for hit in hits}
+    for owner, path in rows:
+        files[str(owner)].add(str(path))
+    groups: list[list[Hit]] = []
+    for hit in hits:
+        for group in groups:
+            if _is_same_work(hit, group[0], files):
+                group.append(msgspec.structs.replace(hit, same_work_as=group[0].session_id))
+                break
+        else:
+            groups.append([hit])
+    return [hit for group in groups for hit in group]
+
+
+def _is_same_work(one: Hit, other: Hit, files: Mapping[str, set[str]]) -> bool:
+    if one.started_at is None or other.started_at is None or abs(one.started_at - other.started_at) > _SAME_WORK:
+        return False
+    mine, theirs = files[one.session_id], files[other.session_id]
+    both = len(mine & theirs)
+    return both >= _SAME_FILES and 2 * both >= min(len(mine), len(theirs))
 
 
 def _relevant_commit(

@@ -24,7 +24,8 @@ Floats = NDArray[np.float64]
 WEIGHTS = Path(__file__).with_name("weights.json")
 MOST_SILENCED = 0.2  # of answerable questions, at strictness 1
 LEVEL = 130  # turns from which on the size of a store no longer moves the cut
-CAREFUL_SHARE = 0.1  # of answerable questions silenced, in small stores and about people known by their labels
+CAREFUL_SHARE = 0.1  # of answerable questions silenced in small stores, at the least
+SPOKEN_SHARE = 0.08  # of those about people known by their labels, at the least
 SURE = 30.0  # log-odds nobody argues with
 
 
@@ -146,9 +147,9 @@ class Gate(msgspec.Struct, frozen=True):
         person whom only labels in the text make one.
         """
         share = MOST_SILENCED * min(1.0, max(0.0, strictness))
-        # Where evidence weighs less, a cut that silences one in twenty lets too much pass: one in ten is the least.
+        # Where evidence weighs less, a cut that silences one in twenty lets too much pass.
         careful = min(2 * share, max(CAREFUL_SHARE, share))
-        usual = _quantile(self.quantiles, careful if spoken else share)
+        usual = _quantile(self.quantiles, min(2 * share, max(SPOKEN_SHARE, share)) if spoken else share)
         if turns >= LEVEL or not self.small:
             return usual
         sizes = sorted(map(int, self.small))

@@ -51,7 +51,7 @@ class Options(msgspec.Struct, frozen=True):
     ``now`` is the asker's clock, in their zone: dates of the question are read by it. Without it none are read.
     """
 
-    strictness: float = 0.35
+    strictness: float = 0.4
     budget: int = 600
     limit: int = 5
     explain: bool = False

@@ -17,6 +17,7 @@ from rekal.index.dense import Dense, Meaning
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import open_index
 from rekal.index.vectors import VectorFile, embed_missing, path_for
+from rekal.model import Session
 from rekal.recall.recall import Options, answer_question
 from tests.fake_embedder import FakeEmbedder
 from tests.index.ledgers import Store, session
@@ -29,29 +30,55 @@ QUESTIONS = [
     "token timeout in the stream parser",
     "what do we know about schema triggers and hooks on merge",
     "shard",
+    "what did Rosa say about the cache of the worker",
+    "did Grace change the token of the login cookie",
 ]
 
 
 def _sentence(rng: random.Random) -> str:
-    return " ".join(rng.choices(WORDS, k=rng.randint(3, 60)))
+    """A few words, or so many that only an excerpt of them is shown."""
+    return " ".join(rng.choices(WORDS, k=rng.randint(3, 60) if rng.random() < 0.6 else rng.randint(90, 260)))
 
 
-def _history(seed: int) -> list[tuple[str, list[str], int]]:
+class Said(msgspec.Struct, frozen=True):
+    """A session: its turns, and after how many of them it is captured for the first time."""
+
+    name: str
+    texts: tuple[str, ...]
+    day: int
+    author: str
+    first: int
+
+    def session(self, turns: int) -> Session:
+        return session(self.name, *self.texts[:turns], day=self.day, author=self.author)
+
+
+def _history(seed: int) -> list[Said]:
     rng = random.Random(seed)
-    return [
-        (f"s{rng.randrange(10**9)}", [_sentence(rng) for _ in range(rng.randint(1, 7))], rng.randrange(30))
-        for _ in range(rng.randint(3, 25))
-    ]
+    made = []
+    for _ in range(rng.randint(3, 12)):
+        texts = [_sentence(rng) for _ in range(rng.randint(1, 7))]
+        if rng.random() < 0.25:
+            texts = [f"{('Rosa', 'Ines')[at % 2]}: {text}" for at, text in enumerate(texts)]
+        who = rng.choice(["Ada", "Grace", "Alan"])
+        made.append(Said(f"s{rng.randrange(10**9)}", tuple(texts), rng.randrange(30), who, rng.randint(1, len(texts))))
+    return made
 
 
 def answers(directory: Path, seed: int, *, steps: int, semantic: bool) -> str:
-    """Digest of the answers of a store whose index was brought up to date after every ``steps`` sessions."""
+    """Digest of the answers of a store whose index was brought up to date after every ``steps`` captures.
+
+    Each session is captured twice: a part of it, and all of it once the next ones have begun.
+    """
     store, history = Store(directory), _history(seed)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "vectors").mkdir(exist_ok=True)
     embedder = FakeEmbedder(dim=48)
-    for start in range(0, len(history), steps):
-        store.append(*(session(name, *texts, day=day) for name, texts, day in history[start : start + steps]))
+    captures = [one.session(one.first) for one in history]
+    for at, one in enumerate(history):
+        captures.insert(min(len(captures), 2 * at + 3), one.session(len(one.texts)))
+    for start in range(0, len(captures), steps):
+        store.append(*captures[start : start + steps])
         store.update()
         if semantic:
             embed_missing(store.index, directory / "vectors", embedder)
@@ -62,11 +89,13 @@ def answers(directory: Path, seed: int, *, steps: int, semantic: bool) -> str:
             answer_question(reader, question, NO_FILTERS, Options(strictness=0.0, explain=True, limit=9), meaning)
             for question in QUESTIONS
         ]
+    assert sum(one.verdict == "INJECT" for one in found) > 2
+    assert any(row.cut for one in found for hit in one.sessions for row in hit.rows)
     return hashlib.sha256(msgspec.json.encode(found)).hexdigest()
 
 
 @pytest.mark.parametrize("semantic", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_grown_index_answers_as_one_built_at_once(tmp_path: Path, seed: int, semantic: bool) -> None:
     whole = answers(tmp_path / "whole", seed, steps=1000, semantic=semantic)
     assert answers(tmp_path / "grown", seed, steps=1, semantic=semantic) == whole
