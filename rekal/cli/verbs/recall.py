@@ -225,3 +225,5 @@ def _format_hit(hit: Hit) -> Iterator[str]:
         about.append(f'{hit.commit[:8]} "{one_line(hit.subject, 80)}"{merged}')
     if about:
         yield f"    session {' led to '.join(about) if hit.title else f'led to {about[0]}'}"
+    if hit.same_work_as:
+        yield f"    the same files as {short_id(hit.same_work_as)}, within hours"
