@@ -1,4 +1,4 @@
-"""Write the generated parts of docs/: the command reference, settings, exit codes.
+"""Write the generated parts of docs/ and the manual page: commands, settings, exit codes.
 
 ``--check`` writes nothing and fails when they are stale.
 """
@@ -46,6 +46,9 @@ from rekal.scrub import ScrubReport
 from rekal.shared_settings import STRICTER
 from rekal.store.user_query import Table
 from rekal.why.why import WhyAnswer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from man_page import write_man_page
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -207,7 +210,17 @@ def _type(hint: object, seen: dict[str, type[msgspec.Struct]]) -> str:
     )
 
 
-GENERATED = {"commands.md": commands, "settings.md": settings, "json.md": json_fields}
+def man_page() -> str:
+    """man/git-rekal.1, which a wheel installs; rekal.1 beside it leads there."""
+    return write_man_page(EXIT_CODES)
+
+
+GENERATED = {
+    "commands.md": commands,
+    "settings.md": settings,
+    "json.md": json_fields,
+    "../man/git-rekal.1": man_page,
+}
 
 
 def main() -> int:
