@@ -23,7 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "mcp": ("hosts.mcp", "Serve memory to agents over MCP, on standard input and output."),
     "web": ("hosts.web", "Show the store in a browser: search, sessions, files, review, memories, sharing."),
     "import": ("hosts.import_", "Import the store of another memory program; what it is shows in its content."),
-    "export": ("hosts.export", "Print memories for others to read."),
+    "export": ("hosts.export", "Print memories for others to read, or a session or an answer for a colleague."),
     "completion": (
         "program.completion",
         "Print the script that completes verbs, options and values in a shell.",

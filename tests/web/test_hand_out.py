@@ -63,7 +63,6 @@ def test_what_cannot_be_a_page_is_said(
     checkout: tuple[Checkout, dict[str, str], dict[str, str]], tmp_path: Path
 ) -> None:
     run, names, _ = checkout
-    run("export", names["session"], code=2)
     run("export", "--html", "x.html", code=2)
     run("export", "--html", "x.html", "zzzzzz", code=2)
     run("export", "--html", str(tmp_path / "no" / "x.html"), names["session"], code=2)

@@ -22,25 +22,42 @@ from rekal.recall.silences import describe_silence
     "--html",
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write SESSION into this file instead: one page of HTML that stands by itself.",
+    help="Write it into this file instead: one page of HTML that stands by itself.",
 )
-@click.option("--answer", metavar="QUESTION", help="With --html: the answer to this question instead of a session.")
+@click.option("--answer", metavar="QUESTION", help="The answer to this question instead of a session.")
 @click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), default="jsonl", show_default=True)
 @click.option("--personal", is_flag=True, help="Your personal store instead of the repository's.")
 def command(session: str | None, page: Path | None, answer: str | None, format_: str, personal: bool) -> int:
-    """Print memories for others to read, or write a session or an answer as a page for a colleague.
+    """Print memories for others to read, or a session or an answer for a colleague.
+
+    SESSION and --answer are printed as Markdown, or written with --html as a page; all texts are scrubbed once more.
 
     events: the log as it is, a line an event. jsonl: memories with their state, a line each. markdown: those that hold.
     anthropic: the knowledge graph as Anthropic's memory server writes it, byte for byte what was imported from there.
 
-    With --html all texts are scrubbed once more. The page holds no script and no link.
+    The page of --html holds no script and no link.
     """
     if page is not None:
         return _write_page(page, session, answer)
     if session or answer:
-        raise UsageError("a session and an answer are exported as a page", "add --html FILE")
+        return _print_markdown(session, answer)
     print_export(export_log(desk_here(via="cli"), format_, personal=personal))
     return FOUND
+
+
+def _print_markdown(session: str | None, question: str | None) -> int:
+    if session and question:
+        raise UsageError("a session or an answer is exported, not both", "give SESSION or --answer QUESTION")
+    from rekal.app.transfer.markdown_pages import write_answer_page, write_session_page
+
+    app = find_app()
+    app.require_store()
+    if session:
+        print_export(write_session_page(hand_out.read_session_to_hand_out(app, session)))
+        return FOUND
+    found = hand_out.ask_to_hand_out(app, str(question))
+    print_export(write_answer_page(found, describe_silence(found, {})))
+    return found.exit_code
 
 
 def _write_page(page: Path, session: str | None, question: str | None) -> int:
