@@ -71,7 +71,11 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of checking, proposing and sharing memories."""
 
     ruled_out_from: float = 0.25
-    reflexes: bool | tuple[Literal["trailers", "reverts", "branches", "statements"], ...] = True
+    # Those whose precision was measured; docs/memories.md has the figures.
+    reflexes: bool | tuple[Literal["trailers", "reverts", "branches", "statements", "abandoned"], ...] = (
+        "trailers",
+        "statements",
+    )
     share: Literal["none", "accepted"] = "none"
 
 
@@ -122,7 +126,7 @@ HELP: Mapping[str, str] = {
     "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: REKAL_EMBED_URL)",
     "embed.remote_model": "model name sent to that endpoint (environment: REKAL_EMBED_MODEL)",
     "memory.ruled_out_from": "least cosine of a proposal with a rule whose pattern holds, for RULED-OUT; -1: any",
-    "memory.reflexes": "what proposes memories: a list of trailers, reverts, branches, statements; true: all; false",
+    "memory.reflexes": "what proposes memories: trailers, statements, reverts, branches, abandoned; true, false",
     "memory.share": "accepted: memories that a person accepted travel; none: only those shared",
     "transport.share": "full: whole sessions; distilled: commits and memories only; none",
     "transport.remotes": "name: URL of each remote that memory may travel to",

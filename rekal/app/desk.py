@@ -19,7 +19,7 @@ import msgspec
 from rekal import config, ids
 from rekal.agents.registry import describe_agent
 from rekal.app.context import App, find_agent, find_app, personal_directory
-from rekal.errors import NoRepository, NotInitialised
+from rekal.errors import NoRepository
 from rekal.memory.state import Memories, fold
 from rekal.memory.write import Actor
 from rekal.model import MemoryEvent
@@ -27,7 +27,6 @@ from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 from rekal.store.memory_log import read_events
-from rekal.store.source_state import newest_session
 
 if TYPE_CHECKING:  # what it imports costs a tenth of a second that reading memories does not need
     from rekal.scrub import Scrubber
@@ -148,11 +147,17 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
         for name in describe_agent(self.agent).session_variables:
             if name.endswith("_ID") and (native := self.env.get(name)):
                 return ids.session_id(self.agent, native, self.app.repo.author().email)
-        try:
-            with open_ledger(self.app.layout.data, read_only=True) as ledger:
-                return newest_session(ledger.con, self.agent, datetime.now(UTC).timestamp() - _RECENT)
-        except NotInitialised:
-            return None
+        from rekal.app.present_session import find_present_session  # adapters, which only such hosts need
+
+        return find_present_session(self.app, self.agent, datetime.now(UTC).timestamp() - _RECENT)
+
+    def is_current_session(self, name: str) -> bool:
+        """True if ``name`` is the beginning of the calling session's id, or the host's own id of it."""
+        if self.agent is None:
+            return False
+        if name in {self.env.get(one) for one in describe_agent(self.agent).session_variables if one.endswith("_ID")}:
+            return True
+        return (self.current_session() or "").startswith(name)
 
 
 def desk_here(via: str = "cli", actor_kind: str = "") -> Desk:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 import msgspec
 
 from rekal import ids
 from rekal.app.context import App
 from rekal.app.desk import Desk
-from rekal.memory.reflexes import find_statements, find_trailers, reverted_commits
+from rekal.memory.abandoned import find_abandoned
+from rekal.memory.reflexes import find_done_instead, find_statements, find_trailers, reverted_commits
 from rekal.memory.write import Actor, NewMemory, make_memory
-from rekal.model import Checkpoint, MemoryEvent
+from rekal.model import Checkpoint, MemoryEvent, Session
 from rekal.store import commit_rows, queries
 from rekal.store.database import Connection
 from rekal.store.ledger import Ledger, open_ledger
@@ -25,6 +27,7 @@ from rekal.transport.mainline import Mainline, Why, judge_commits
 
 _MOST_OF_A_COMMIT = 3  # statements proposed for one commit: few and sharp, or nobody reviews them
 _MOST_BRANCHES = 5
+_MOST_PATHS = 3  # named in the reason of an abandoned approach
 _LOOKED_AT_AGAIN = 5
 _RECENT = timedelta(days=30)
 _AGENTS_HAND = re.compile(
@@ -98,24 +101,47 @@ def _of_commit(app: App, con: Connection, sha: str) -> Iterator[_Proposal]:
             because = " ".join(line for line in words if not re.match(r"[\w-]+: ", line)) or None
             new = NewMemory(reverted.subject or old, "dead_end", because=because, source=reverted.sha, quote=subject)
             yield _Proposal(("revert", reverted.sha), new, Actor("revert", "derived", "hook"), sha)
-    if _is_on(app, "statements"):
-        yield from _of_turns(con, sha)
+    if _is_on(app, "statements") or _is_on(app, "abandoned"):
+        yield from _of_turns(app, con, sha)
 
 
-def _of_turns(con: Connection, sha: str) -> Iterator[_Proposal]:
-    """Propose statements of people in the turns that led to a commit of theirs."""
+def _of_turns(app: App, con: Connection, sha: str) -> Iterator[_Proposal]:
+    """Propose what people said, and what agents gave up, in the turns that led to a commit of ours."""
     count = 0
     for checkpoint in commit_rows.own_checkpoints(con, sha=sha):
         for span in checkpoint.sessions:
             session = queries.read_session(con, span.session_id, span.first_seq, span.last_seq)
-            for turn in session.turns if session is not None and session.actor == "human" else ():
-                for one in find_statements(turn.content) if turn.role in ("human", "steering") else ():
-                    source = f"{span.session_id}#{turn.seq}"
-                    new = NewMemory(one.text, one.kind, source=source, quote=one.text, occurred_at=turn.occurred_at)
-                    yield _Proposal(("turn", turn.uid, one.text), new, Actor("steering", "derived", "hook"), sha)
-                    count += 1
-                    if count == _MOST_OF_A_COMMIT:
-                        return
+            if session is None:
+                continue
+            found = _of_statements(session, sha) if _is_on(app, "statements") and session.actor == "human" else iter(())
+            for proposal in islice(found, _MOST_OF_A_COMMIT - count):
+                yield proposal
+                count += 1
+            if _is_on(app, "abandoned"):
+                yield from _of_abandoned(session, sha)
+
+
+def _of_statements(session: Session, sha: str) -> Iterator[_Proposal]:
+    """A person's sentences that fix something; what a refusal is replaced by, from that turn or the agent's answer."""
+    for place, turn in enumerate(session.turns):
+        for one in find_statements(turn.content) if turn.role in ("human", "steering") else ():
+            source = f"{session.id}#{turn.seq}"
+            instead = one.instead
+            if one.kind == "dead_end" and instead is None:
+                answers = (later.content for later in session.turns[place + 1 :] if later.role == "assistant")
+                instead = find_done_instead(next(answers, ""))
+            new = NewMemory(
+                one.text, one.kind, instead=instead, source=source, quote=one.text, occurred_at=turn.occurred_at
+            )
+            yield _Proposal(("turn", turn.uid, one.text), new, Actor("steering", "derived", "hook"), sha)
+
+
+def _of_abandoned(session: Session, sha: str) -> Iterator[_Proposal]:
+    for one in find_abandoned(session):
+        because = f"`{one.failed}` failed and {', '.join(one.paths[:_MOST_PATHS])} was put back"
+        source = f"{session.id}#{one.turn_seq}"
+        new = NewMemory(one.text, "dead_end", because=because, source=source, quote=one.text)
+        yield _Proposal(("abandoned", one.turn_uid, one.text), new, Actor("abandoned", "derived", "hook"), sha)
 
 
 def _of_branches(app: App, con: Connection) -> list[_Proposal]:

@@ -205,6 +205,9 @@ def find_source(desk: Desk, text: str) -> str:
             raise UsageError(f"{name} names {len(sessions)} sessions", "give more of the id")
         if sessions:
             return sessions[0] if turn is None else f"{sessions[0]}#{turn}"
+        if len(name) >= _SHORTEST_HANDLE and desk.is_current_session(name):  # before its first capture
+            current = desk.current_session()
+            return f"{current}#{turn}" if turn is not None else str(current)
         if turn is None and not name.startswith("-") and (commit := desk.app.repo.commit(name)) is not None:
             return commit.sha
         if turn is None and (desk.app.repo.worktree / name).is_file():

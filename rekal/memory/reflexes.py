@@ -69,18 +69,46 @@ _TASK = lazy_pattern(
     r"|<[a-z-]+>|^/|https?://\S+$",
     re.IGNORECASE,
 )
+# Only with "instead" or an order to do the other thing: what a person merely mentions beside a no is no alternative.
+_NOT_THIS = lazy_pattern(
+    r"\b((?:use|keep|take|do|put|write|call|make|go with)\b[^.;]+?)\s+(?:instead of|rather than)\b", re.I
+)
+_BUT_THAT = lazy_pattern(
+    r"(?:[,;:]|\s[-–—])\s+(?:but |just |rather |please |so )*"
+    r"((?:use|keep|go with|stick with|let['’]?s|put|take|do|make)\b.+)$",
+    re.I,
+)
+_DO_THAT = lazy_pattern(
+    r"(?:instead,? |please |just |rather )*"
+    r"(?:use|keep|go with|stick with|let['’]?s|put|take|do|make|we (?:want|use|should))\b"
+    r"|.+\binstead\W*$",
+    re.I,
+)
+_DOES_INSTEAD = lazy_pattern(
+    r"^(?:(?:understood|ok(?:ay)?|got it|right|sure|agreed|makes sense)\W+)?"
+    r"(?:I['’]?(?:ll| will|ve| have|m| am)\b|switching|using|going with|moving|let me)\b.*\binstead\b"
+    r"|^(?:switching to|going with|now using)\b",
+    re.I,
+)
+_AROUND = " \t\n-*>"
+_LONGEST_ALTERNATIVE = 240
+_ANSWER_SENTENCES = 3  # of the agent's answer in which it says what it does instead
 _TRAILER = lazy_pattern(r"^(Decided|Ruled-out):\s*(.+?)\s*$", re.IGNORECASE)
 _BECAUSE = lazy_pattern(r"\s+because\s+", re.IGNORECASE)
 _REVERTS = lazy_pattern(r"This reverts commit ([0-9a-f]{7,64})")
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """A sentence of a person that fixes something. ``start`` and ``stop`` are its place in the turn."""
+    """A sentence of a person that fixes something. ``start`` and ``stop`` are its place in the turn.
+
+    ``instead`` are the person's words for what to do in place of what they refuse.
+    """
 
     kind: Kind
     text: str
     start: int
     stop: int
+    instead: str | None = None
 
 
 class Trailer(msgspec.Struct, frozen=True):
@@ -95,17 +123,48 @@ def find_statements(turn: str) -> list[Statement]:
     """Sentences of a person's turn that decide, refuse, or say how to work; none for long and pasted texts."""
     if len(turn) > _LONGEST:
         return []
-    bare = _CODE.sub(lambda found: " " * len(found[0]), turn)
+    bare = _without_code(turn)
     found, at = [], 0
-    for sentence in _SPLIT.split(bare):
-        if not sentence:
-            continue
+    sentences = [one for one in _SPLIT.split(bare) if one]
+    for number, sentence in enumerate(sentences):
         start = bare.index(sentence, at)
         at = start + len(sentence)
-        kind = _kind_of(sentence.strip(" \t-*>"))
+        kind = _kind_of(sentence.strip(_AROUND))
         if kind is not None:
-            found.append(Statement(kind, turn[start:at].strip(), start, at))
+            following = sentences[number + 1] if number + 1 < len(sentences) else ""
+            instead = _find_alternative(sentence, following) if kind == "dead_end" else None
+            found.append(Statement(kind, turn[start:at].strip(), start, at, instead))
     return found
+
+
+def plain_sentences(text: str) -> list[str]:
+    """Sentences of a text in order, without code and list marks."""
+    return [clean for one in _SPLIT.split(_without_code(text)) if (clean := one.strip(_AROUND))]
+
+
+def _without_code(text: str) -> str:
+    """The text with blanks in place of code and pasted output, as long as it was."""
+    return _CODE.sub(lambda found: " " * len(found[0]), text)
+
+
+def _find_alternative(refusal: str, following: str) -> str | None:
+    """The words for what to do instead: in the refusing sentence itself, or else the sentence after it, word for word.
+
+    None when neither says it.
+    """
+    if (inside := _NOT_THIS.search(refusal)) or (inside := _BUT_THAT.search(refusal)):
+        return inside[1].strip(_AROUND + ",;.!")
+    clean = following.strip(_AROUND)
+    asks = clean.endswith("?") or len(clean) > _LONGEST_ALTERNATIVE
+    return clean.rstrip(".!") if not asks and _DO_THAT.match(clean) else None
+
+
+def find_done_instead(answer: str) -> str | None:
+    """The agent's sentence that says what it does after a person's no, word for word; None without one."""
+    for sentence in plain_sentences(answer)[:_ANSWER_SENTENCES]:
+        if len(sentence) <= _LONGEST_ALTERNATIVE and _DOES_INSTEAD.search(sentence):
+            return sentence
+    return None
 
 
 def _kind_of(sentence: str) -> Kind | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -97,23 +95,6 @@ def _sum_up(agent: str, group: list[SourceState]) -> SourceSummary:
         drift.update(state.drift)
     skipped = sum(state.skipped_bytes for state in group)
     return SourceSummary(agent, len(group), skipped, dict(drift), sum(state.error is not None for state in group))
-
-
-def newest_session(con: Connection, agent: str, since: float) -> str | None:
-    """The session of an agent's transcript of this repository that was written to last, not before ``since``.
-
-    ``since`` is in seconds since 1970. Asks the file system: what was captured may be older.
-    """
-    rows = con.execute(
-        "SELECT source, session_id FROM source_state WHERE agent = ? AND belongs AND session_id IS NOT NULL", [agent]
-    ).fetchall()
-    found = []
-    for source, session_id in rows:
-        path = Path(str(source).split("#")[0])
-        with contextlib.suppress(OSError):  # a transcript that is gone is nobody's present one
-            found.append((path.stat().st_mtime, str(session_id)))
-    when, session = max(found, default=(0.0, None))
-    return session if when >= since else None
 
 
 ERASED = "erased_at"

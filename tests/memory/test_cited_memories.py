@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
@@ -58,6 +60,34 @@ def test_an_agents_memory_cites_its_session(rekal: Rekal, home: Path, monkeypatc
         del os.environ["CLAUDE_CODE_SESSION_ID"]
     assert (made["source"], made["actor_type"]) == (session, "agent")
     assert f"[{session}:1]" in rekal("recall", "where are retries durable in Postgres").out
+
+
+def test_a_session_that_no_capture_has_seen_is_cited_by_its_transcript(
+    rekal: Rekal, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _story(rekal, home)
+    monkeypatch.setenv("CLAUDECODE", "1")  # a host that does not name its session
+    talk = ClaudeSession(home, rekal.root, "new", start=datetime.now(UTC))
+    talk.human("Where do retries live?").says("In Postgres.")
+    made = rekal("remember", "retries are durable", "--json").json["memory"]
+    named = rekal("remember", "retries are slow", "--from", f"{made['source'][:10]}:1", "--json").json["memory"]
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", talk.session_id)
+    by_host = rekal("remember", "retries are fair", "--from", f"{talk.session_id}:0", "--json").json["memory"]
+    monkeypatch.delenv("CLAUDECODE")
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    rekal("checkpoint", "--json")
+    captured = rekal("query", "--json", f"SELECT id FROM sessions WHERE native_id = '{talk.session_id}'").json["rows"][
+        0
+    ][0]
+    assert [made["source"], named["source"], by_host["source"]] == [captured, f"{captured}#1", f"{captured}#0"]
+
+
+def test_an_agent_without_a_transcript_here_cites_nothing(
+    rekal: Rekal, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ClaudeSession(home, home / "elsewhere", "other", start=datetime.now(UTC)).human("Something else").says("Yes.")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert "source" not in rekal("remember", "retries are durable", "--json").json["memory"]
 
 
 def test_evidence_is_named_by_the_first_characters_of_an_id(rekal: Rekal, home: Path) -> None:
