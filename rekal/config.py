@@ -67,6 +67,14 @@ class Embed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remote_model: str | None = None
 
 
+class Extract(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The model that takes facts out of documents."""
+
+    model: str | None = None
+    url: str | None = None
+    command: str | None = None
+
+
 class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of checking, proposing and sharing memories."""
 
@@ -101,6 +109,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scrub: Scrub = msgspec.field(default_factory=Scrub)
     recall: Recall = msgspec.field(default_factory=Recall)
     embed: Embed = msgspec.field(default_factory=Embed)
+    extract: Extract = msgspec.field(default_factory=Extract)
     memory: MemoryRules = msgspec.field(default_factory=MemoryRules)
     transport: Transport = msgspec.field(default_factory=Transport)
 
@@ -125,6 +134,9 @@ HELP: Mapping[str, str] = {
     "embed.engine": "auto, llama-cpp-python, xllamacpp, remote, or off for keywords (environment: REKAL_EMBED_ENGINE)",
     "embed.url": "OpenAI-compatible endpoint for engine `remote` (environment: REKAL_EMBED_URL)",
     "embed.remote_model": "model name sent to that endpoint (environment: REKAL_EMBED_MODEL)",
+    "extract.model": "model that takes facts out of documents, by its name at `extract.url`",
+    "extract.url": "OpenAI-compatible endpoint of that model, such as Ollama's or llama-server's; empty: OpenAI's own",
+    "extract.command": "a program instead: it reads the request on standard input and prints the answer (`claude -p`)",
     "memory.ruled_out_from": "least cosine of a proposal with a rule whose pattern holds, for RULED-OUT; -1: any",
     "memory.reflexes": "what proposes memories: trailers, statements, reverts, branches, abandoned; true, false",
     "memory.share": "accepted: memories that a person accepted travel; none: only those shared",
@@ -142,6 +154,7 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
 }
 OTHER_VARIABLES: Mapping[str, str] = {
     "REKAL_EMBED_API_KEY": "the key that the endpoint of engine `remote` asks for; kept in no file",
+    "REKAL_EXTRACT_API_KEY": "the key of that endpoint, else OPENAI_API_KEY; kept in no file",
     "REKAL_CONFIG_HOME": "the directory of your own `config.yml`",
     "REKAL_DATA_HOME": "the directory of your personal memories",
     "REKAL_ACTOR": "human or agent: on whose behalf this process remembers",

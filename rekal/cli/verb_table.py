@@ -50,6 +50,10 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "query": ("query", "One read-only SELECT over data.db."),
     "ingest": ("documents.ingest", "Read notes, mails and exports, so that `rekal recall` finds them."),
+    "dream": (
+        "documents.dream",
+        "Make cards of the people and things that facts tell of; with NAME show the cards of that name.",
+    ),
     "remember": ("memory.remember", "Keep something somebody should know later."),
     "decide": ("memory.decide", "Record a decision, to be consulted by `rekal check` and shown by `rekal recall`."),
     "rule-out": ("memory.rule_out", "Rule an approach out, so that nobody proposes it again."),
@@ -121,6 +125,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "resume",
         "query",
         "ingest",
+        "dream",
     ),
     "Remember": (
         "remember",

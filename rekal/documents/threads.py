@@ -52,7 +52,12 @@ def _thread(kind: str, key: str, items: list[DocumentItem]) -> DocumentThread:
 
 def source_id(source: DocumentSource) -> str:
     """Return the beginning of the native ids of a source's sessions."""
-    return ids.derive("source", source.key)
+    return key_of_source(source.key)
+
+
+def key_of_source(path: str) -> str:
+    """Return the same for the absolute path that names a source."""
+    return ids.derive("source", path)
 
 
 def scrub_item(item: DocumentItem, scrubber: Scrubber) -> DocumentItem:

@@ -81,17 +81,30 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 def judge_reading(
-    reader: IndexReader, reading: Reading, view: Filters, meaning: Meaning | None, strictness: float
+    reader: IndexReader,
+    reading: Reading,
+    view: Filters,
+    meaning: Meaning | None,
+    strictness: float,
+    *,
+    senders: bool = False,
 ) -> Judged:
-    """Search the whole store as ``view`` shows it, and judge what is there. EngineError."""
+    """Search the whole store as ``view`` shows it, and judge what is there. EngineError.
+
+    With ``senders`` the names before turns are certain, and a question about one needs no more evidence than others.
+    """
     seen = search_index(reader, reading.question, view, meaning)
-    return Judged(reading, seen, _judge_evidence(reader, seen, meaning, strictness))
+    return Judged(
+        reading, seen, _judge_evidence(reader, seen, meaning, strictness, guessed=seen.spoken and not senders)
+    )
 
 
-def _judge_evidence(reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float) -> Ruling:
+def _judge_evidence(
+    reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float, *, guessed: bool
+) -> Ruling:
     gate = load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
     present = measure_presence(seen.found, seen.covered, seen.is_stranger)
-    floor = gate.cut(strictness, int(seen.allowed.sum()), spoken=seen.spoken)
+    floor = gate.cut(strictness, int(seen.allowed.sum()), spoken=guessed)
     least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
     support = gate.judge(present, least=least)
     if support.total >= floor:  # reading texts for the second gate pays only when the first is open

@@ -48,6 +48,7 @@ _PERHAPS_TOKENS = 60
 class Options(msgspec.Struct, frozen=True):
     """Settings of one answer. ``strictness`` 0 to 1, ``budget`` in tokens, ``limit`` in sessions.
 
+    ``senders`` says that the names before turns are those of people who sent them, not a guess at labels.
     ``now`` is the asker's clock, in their zone: dates of the question are read by it. Without it none are read.
     """
 
@@ -56,6 +57,7 @@ class Options(msgspec.Struct, frozen=True):
     limit: int = 5
     explain: bool = False
     now: datetime | None = None
+    senders: bool = False
 
 
 def answer_question(
@@ -176,7 +178,9 @@ def _judge_best(
     """The reading with the best evidence: the whole question, or a part of a long one. None when all are thin."""
     parts = [read_in_store(reader, part, options.now) for part in split_prompt(whole.question.text)]
     worth = [one for one in (whole, *parts) if one.question.terms and not one.question.thin]
-    judged = [judge_reading(reader, one, filters.view, meaning, options.strictness) for one in worth]
+    judged = [
+        judge_reading(reader, one, filters.view, meaning, options.strictness, senders=options.senders) for one in worth
+    ]
     return max(judged, key=lambda one: one.ruling.margin, default=None)
 
 

@@ -61,6 +61,16 @@ class Layout(msgspec.Struct, frozen=True):
         return self.directory / "vectors"
 
     @property
+    def extracted(self) -> Path:
+        """Threads of documents of which a model has taken the facts, an id a line."""
+        return self.run / "extracted"
+
+    @property
+    def cards(self) -> Path:
+        """Cards made of facts, and a hash of those facts."""
+        return self.run / "cards.json"
+
+    @property
     def documents(self) -> Layout:
         """Paths of the documents' own ledger and index, made alike; nothing in them is ever sent."""
         return Layout(self.directory / "documents", self.home / "documents" if self.home else None)

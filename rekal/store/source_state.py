@@ -118,6 +118,20 @@ def erase_sessions(ledger: Ledger, session_ids: Collection[str]) -> int:
     return erased.sessions
 
 
+def read_chunks(con: Connection, source_id: str) -> list[tuple[str, int, str, str]]:
+    """Read the chunks of a source in order: session, number, text, place."""
+    rows = con.execute(
+        """SELECT t.session_id, t.seq, t.content, coalesce(c.command, '')
+           FROM sessions s JOIN turns t ON t.session_id = s.id
+           LEFT JOIN tool_calls c ON c.session_id = t.session_id AND c.turn_seq = t.seq
+           WHERE starts_with(s.native_id, ?)
+           QUALIFY row_number() OVER (PARTITION BY t.session_id, t.seq ORDER BY c.seq) = 1
+           ORDER BY s.started_at, t.session_id, t.seq""",
+        [f"{source_id}#"],
+    ).fetchall()
+    return [(str(session), int(seq), str(text), str(place)) for session, seq, text, place in rows]
+
+
 class ChunkPlace(msgspec.Struct, frozen=True):
     """Location of a chunk: its file as shown, the place in it, the format's name."""
 

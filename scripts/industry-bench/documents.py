@@ -1,6 +1,6 @@
 """LoCoMo as documents: each conversation is a JSON file of messages with their senders, ingested and asked by command.
 
-    python scripts/industry-bench/documents.py --data FOLDER --to STORES [--every 4] [--strictness .25] [--rows FILE]
+    python scripts/industry-bench/documents.py --data FOLDER --to STORES [--every 4] [--rows FILE]
 
 Ingests and embeds what STORES lacks, then asks ``rekal recall --json`` in this process as it would run in the daemon.
 Prints shares of verdicts of the answerable and of the adversarial questions, and how often the right session is among
@@ -69,10 +69,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--strictness")
     chosen = parser.parse_args()
-    if chosen.strictness:
-        os.environ["REKAL_RECALL_STRICTNESS"] = chosen.strictness
     data, folder = chosen.data.resolve(), chosen.to.resolve()
     records = json.loads((data / "locomo/locomo10.json").read_text())
     audit = json.loads((data / "locomo/locomo-audit-errors.json").read_text())

@@ -38,7 +38,7 @@ def _keys(kind: type, prefix: str = "") -> set[str]:
     out = set()
     for name, hint in kind.__annotations__.items():
         named = hint if isinstance(hint, str) else hint.__name__
-        below = {"Capture", "Exclude", "Scrub", "Recall", "Embed", "MemoryRules", "Transport"}
+        below = {"Capture", "Exclude", "Scrub", "Recall", "Embed", "Extract", "MemoryRules", "Transport"}
         if named in below:
             import rekal.config
 

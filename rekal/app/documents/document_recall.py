@@ -85,6 +85,7 @@ def _ask_lane(
     question: str, lane: Lane, kept: Kept, engine: QuestionModel, filters: Filters, options: Options, only: str | None
 ) -> Answer:
     reader = _open_index(lane, kept)
+    options = msgspec.structs.replace(options, senders=True)
     meaning = None
     if only != "keyword":
         meaning = find_vectors_of(lane.layout, engine.chosen, engine.env, kept).meaning
