@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from rekal.capture.link import EDIT_WITHIN
-from rekal.git import Commit, Repo, decode_bytes
+from rekal.capture.whole_files import hash_lines
+from rekal.git import Commit, Repo
 from rekal.git.repo import read_objects
-from rekal.ids import line_hash
 
 _SLACK = timedelta(hours=1)
 _MOST_FILES = 4000  # states of files that are compared, so that a large history costs a few seconds
@@ -57,8 +57,7 @@ class _History:
         """Read states of files: hashes of their lines."""
         missing = [name for name in dict.fromkeys(names) if name not in self._lines]
         for name, body in read_objects(self.repo, missing[: max(0, _MOST_FILES - len(self._lines))], "blob").items():
-            hashes = (line_hash(line) for line in decode_bytes(body).split("\n"))
-            self._lines[name] = frozenset(hashed for hashed in hashes if hashed is not None)
+            self._lines[name] = frozenset(hash_lines(body))
 
     def lines(self, name: str) -> frozenset[int]:
         """Hashes of the lines of a state that was read; none of another."""

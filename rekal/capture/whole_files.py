@@ -16,6 +16,7 @@ import msgspec
 
 from rekal.errors import GitError
 from rekal.git import Repo, decode_bytes
+from rekal.git.encodings import list_encodings, recode_lines
 from rekal.git.repo import read_objects
 from rekal.ids import line_hash
 from rekal.model import Edit, Session, ToolCall, writes_whole
@@ -42,7 +43,7 @@ class History:
             body = read_objects(self._repo, [name], "blob").get(name, b"")
         except GitError:
             return Counter()
-        return Counter(hashed for line in decode_bytes(body).split("\n") if (hashed := line_hash(line)) is not None)
+        return hash_lines(body)
 
     def _commit_at(self, when: int) -> str | None:
         if self._times is None:
@@ -52,6 +53,15 @@ class History:
             self._times, self._shas = [row[0] for row in rows], [row[2] for row in rows]
         place = bisect.bisect_left(self._times, when)
         return self._shas[place - 1] if place else None
+
+
+def hash_lines(body: bytes) -> Counter[int]:
+    """Count hashes of a file's lines; where it is not UTF-8, in each encoding that may be its own: edits hold text."""
+    lines = decode_bytes(body).split("\n")
+    counted: Counter[int] = Counter()
+    for reading in [recode_lines(lines, encoding) for encoding in list_encodings(lines)] or [lines]:
+        counted |= Counter(hashed for line in reading or () if (hashed := line_hash(line)) is not None)
+    return counted
 
 
 def only_new_lines(session: Session, history: History) -> Session:

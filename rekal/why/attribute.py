@@ -20,6 +20,7 @@ from typing import Literal
 import msgspec
 
 from rekal.git import Repo
+from rekal.git.encodings import is_foreign, list_encodings, recode_lines
 from rekal.store.database import Connection
 from rekal.store.why_rows import (
     LineEdit,
@@ -31,7 +32,6 @@ from rekal.store.why_rows import (
 from rekal.why import blame
 from rekal.why.blame import Blame, BlamedLine
 from rekal.why.commit_turns import find_turn_ranges
-from rekal.why.encodings import is_foreign, list_encodings, recode_lines
 from rekal.why.line_keys import DROPPED_BITS, REACH, line_key
 from rekal.why.trust import Origins, Trust, keep_most_trusted
 

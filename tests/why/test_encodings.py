@@ -45,3 +45,20 @@ def test_a_line_that_no_edit_matches_is_not_said_to_be_by_hand(rekal: Rekal, hom
     out = rekal("why", "greet.py:1").out
 
     assert "not UTF-8" in out and "did not write it" not in out
+
+
+@pytest.mark.parametrize(("encoding", "word"), ENCODINGS, ids=[name for name, _ in ENCODINGS])
+def test_lines_that_a_file_had_are_not_claimed_when_it_is_written_whole(
+    rekal: Rekal, home: Path, encoding: str, word: str
+) -> None:
+    path = rekal.root / "greet.py"
+    old = f'by_hand = "{word}"\n'
+    path.write_bytes(old.encode(encoding))
+    commit(rekal.root, START - timedelta(minutes=5), "By hand")
+    new = old + f'other_greeting = "{word} {word}"\n'
+    path.write_bytes(new.encode(encoding))
+    ClaudeSession(home, rekal.root, "one", start=START).human("Add a greeting").writes(path, new)
+    commit(rekal.root, START + timedelta(minutes=5), "Greeting")
+    assert rekal("_worker").code == 0
+    (row,) = rekal("query", "--json", "SELECT len(line_hashes) FROM edits").json["rows"]
+    assert row == [1]

@@ -134,6 +134,18 @@ _FORMS = (
     ),
     _form(("assword",), rf"assword[^\n]{{0,40}}?\bsend\b[^\"'\n]{{0,10}}{_VALUE}", _is_argument),
     _form(("wpa_passphrase",), rf"wpa_passphrase\s+(?:\\*[\"'][^\"'\n]+\\*[\"']|\S+)\s+{_VALUE}", _is_argument),
+    _form(("net use ",), rf"net use\s+(?:\w:\s+)?[^\s]+\s+/user:[^\s]+\s+{_VALUE}", _is_argument),
+    _form(("net use ",), rf"net use\s+(?:\w:\s+)?\\+[^\s]+\s+{_VALUE}(?=\\*[\"']?\s+/user:)", _is_argument),
+    _form(
+        ("rabbitmqctl ",),
+        rf"rabbitmqctl\s+(?:-\S+\s+\S+\s+)*(?:add_user|change_password|authenticate_user)\s+\S+\s+{_VALUE}",
+        _is_typed,
+    ),
+    _form(
+        ("mc alias set", "mc config host add"),
+        rf"mc (?:alias set|config host add)\s+\S+\s+\S+://\S+\s+(?:\S+\s+){_VALUE}",
+        _is_argument,
+    ),
     _form((" password ",), rf" password {_VALUE}", _is_argument, r"nmcli[^\n]{0,100}"),
     _form(("psk=",), rf"psk={_VALUE}", _is_argument),
     _form(
