@@ -10,24 +10,30 @@ import msgspec
 
 from rekal.app.context import App
 from rekal.errors import UsageError
-from rekal.model import Checkpoint, CitedMemory, Rewrite, Session
+from rekal.model import LOCAL, Checkpoint, CitedMemory, Rewrite, Session
 from rekal.store import commit_rows, queries, session_list, spool
 from rekal.store.commit_rows import LogFilter
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.memory_log import has_events
 from rekal.store.session_list import SessionFilter, SessionRow, TextFilter
+from rekal.store.why_rows import select_session_origins
+from rekal.why.trust import Signature, list_signatures
 
 _AROUND = 70  # characters shown on each side of a mention
 
 
 class ShownSession(msgspec.Struct, frozen=True):
-    """A session with some of its turns, its commits and its sub-agents' sessions: ``show --json``."""
+    """A session with some of its turns, its commits and its sub-agents' sessions: ``show --json``.
+
+    ``signatures`` are, by origin, the verdicts on the signatures of teammates' refs: good, bad, none or unchecked.
+    """
 
     session: Session
     total_turns: int
     checkpoints: list[Checkpoint]
     children: list[str]
     truncated: bool
+    signatures: dict[str, Signature] = {}
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -39,15 +45,17 @@ class Mention(msgspec.Struct, frozen=True):
     occurred_at: datetime | None
     excerpt: str
     count: int
+    origin: str = LOCAL
 
 
 class Mentions(msgspec.Struct, frozen=True):
-    """Every mention of a text, never cut: ``find --json``."""
+    """Every mention of a text, never cut: ``find --json``. ``signatures`` are as in :class:`ShownSession`."""
 
     term: str
     mentions: int
     sessions: int
     turns: list[Mention]
+    signatures: dict[str, Signature] = {}
 
 
 def parse_handle(text: str) -> tuple[str, int | None]:
@@ -111,22 +119,28 @@ def _open_session(ledger: Ledger, session_id: str, offset: int, limit: int) -> S
     total = queries.count_turns(ledger.con, session_id)
     checkpoints = commit_rows.checkpoints_of_session(ledger.con, session_id)
     children = queries.read_children(ledger.con, session_id)
-    return ShownSession(session, total, checkpoints, children, offset + limit < total)
+    signed = list_signatures(ledger.con, [session.origin])
+    return ShownSession(session, total, checkpoints, children, offset + limit < total, signed)
 
 
 class SessionList(msgspec.Struct, frozen=True):
-    """Sessions, newest first: ``sessions --json``. ``truncated``: older ones were left out."""
+    """Sessions, newest first: ``sessions --json``. ``truncated``: older ones were left out.
+
+    ``signatures`` are as in :class:`ShownSession`.
+    """
 
     sessions: list[SessionRow]
     truncated: bool
+    signatures: dict[str, Signature] = {}
 
 
 def read_session_list(app: App, wanted: SessionFilter, limit: int, offset: int = 0) -> SessionList:
     """List at most ``limit`` sessions that ``wanted`` describes, after the first ``offset``; -1: all."""
     with open_ledger(app.layout.data, read_only=True) as ledger:
         found = session_list.list_sessions(ledger.con, wanted, limit + 1 if limit >= 0 else -1, offset)
+        signed = list_signatures(ledger.con, [one.origin for one in found])
     shown = found[:limit] if limit >= 0 else found
-    return SessionList(shown, len(found) > len(shown))
+    return SessionList(shown, len(found) > len(shown), signed)
 
 
 def find_text(app: App, text: str, wanted: TextFilter) -> Mentions:
@@ -142,13 +156,17 @@ def find_text(app: App, text: str, wanted: TextFilter) -> Mentions:
         raise UsageError(f"{text} is no regular expression ({error})", "leave --regex out for a literal text") from None
     with open_ledger(app.layout.data, read_only=True) as ledger:
         rows = session_list.turns_with_text(ledger.con, text, wanted)
+        senders = select_session_origins(ledger.con, {row.session_id for row in rows})
+        origins = {name: one.origin for name, one in senders.items()}
+        signed = list_signatures(ledger.con, origins.values())
     turns = []
     for row in rows:
         found = [match for match in expression.finditer(row.content) if match[0]]
         if found:
             excerpt = _cut_around(row.content, found[0])
-            turns.append(Mention(row.session_id, row.seq, row.role, row.occurred_at, excerpt, len(found)))
-    return Mentions(text, sum(t.count for t in turns), len({t.session_id for t in turns}), turns)
+            origin = origins.get(row.session_id, LOCAL)
+            turns.append(Mention(row.session_id, row.seq, row.role, row.occurred_at, excerpt, len(found), origin))
+    return Mentions(text, sum(t.count for t in turns), len({t.session_id for t in turns}), turns, signed)
 
 
 def _cut_around(content: str, found: re.Match[str]) -> str:
@@ -162,12 +180,13 @@ class CommitLog(msgspec.Struct, frozen=True):
     """Commits with their sessions, newest first: ``log --json``. ``truncated``: older ones were left out.
 
     With ``--rewrites`` it is ``rewrites`` that is filled, else ``checkpoints``. ``memories`` are decisions made at, or
-    resting on, these commits; left out when there are none.
+    resting on, these commits; left out when there are none. ``signatures`` are as in :class:`ShownSession`.
     """
 
     checkpoints: list[Checkpoint]
     truncated: bool
     rewrites: list[Rewrite] = []
+    signatures: dict[str, Signature] = {}
     memories: list[CitedMemory] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -186,7 +205,8 @@ def read_log(app: App, limit: int, wanted: LogFilter) -> CommitLog:
         # One more than is shown tells whether older ones were left out.
         found = commit_rows.list_commits(ledger.con, wanted, within, limit + 1)
         decided = _decided_at(ledger, found[:limit])
-    return CommitLog(found[:limit], len(found) > limit, [], decided or msgspec.UNSET)
+        signed = list_signatures(ledger.con, [one.origin for one in found])
+    return CommitLog(found[:limit], len(found) > limit, [], signed, decided or msgspec.UNSET)
 
 
 def _decided_at(ledger: Ledger, checkpoints: Sequence[Checkpoint]) -> list[CitedMemory]:

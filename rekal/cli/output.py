@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ import click
 
 from rekal.cli.look import LOOK
 from rekal.errors import UsageError
+from rekal.model import LOCAL, UNVERIFIED
 from rekal.plain_text import clean_line, clean_text, escape_hidden
 
 T = TypeVar("T")
@@ -146,6 +147,25 @@ def _in_zone(when: datetime) -> datetime:
 def short_id(identifier: str) -> str:
     """Return the first characters of an id, enough to tell sessions of one store apart."""
     return identifier[:10]
+
+
+_SIGNED = {"good": "signed", "bad": "bad signature", "none": "not signed"}
+
+
+def format_origin(origin: str, signatures: Mapping[str, str] | None = None) -> str:
+    """Return where a record came from, in brackets behind two spaces; empty for one of this clone.
+
+    ``signatures`` are the verdicts on refs' signatures by origin; None where they were not looked up. "unverified"
+    says that the ref's owner is not the one whom the record names.
+    """
+    if origin == LOCAL:
+        return ""
+    words = [f"from {one_line(origin.removeprefix(UNVERIFIED), 80)}"]
+    if signatures is not None:
+        words.append(_SIGNED.get(signatures.get(origin, ""), "not checked"))
+    if origin.startswith(UNVERIFIED):
+        words.append("unverified")
+    return f"  ({', '.join(words)})"
 
 
 def format_source(source: str) -> str:

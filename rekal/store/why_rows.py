@@ -179,6 +179,18 @@ def select_session_origins(con: Connection, sessions: Collection[str]) -> dict[s
     return {str(row[0]): SessionOrigin(row[1], row[2], row[3], row[4], tuple(sorted(row[5] or ()))) for row in rows}
 
 
+def select_signatures(con: Connection, origins: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Git's letters for the signatures of the refs that records of these origins came with."""
+    rows = con.execute(
+        """SELECT o.origin, list(DISTINCT r.signature)
+           FROM (SELECT unnest($origins::VARCHAR[]) AS origin) o
+           JOIN received r ON ends_with(r.ref, '/' || split_part(o.origin, ':', -1))
+           GROUP BY o.origin""",
+        {"origins": sorted(origins)},
+    ).fetchall()
+    return {str(origin): tuple(sorted(letters)) for origin, letters in rows}
+
+
 def select_prompt(con: Connection, session_id: str, turn_seq: int) -> Quote | None:
     """The last words of a person at or before a turn: in the session, else in the session it is a copy of."""
     row = con.execute(

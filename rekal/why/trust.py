@@ -12,7 +12,7 @@ from typing import Literal
 
 from rekal.model import LOCAL, UNVERIFIED
 from rekal.store.database import Connection
-from rekal.store.why_rows import SessionOrigin, TurnRange, select_session_origins
+from rekal.store.why_rows import SessionOrigin, TurnRange, select_session_origins, select_signatures
 
 Signature = Literal["good", "bad", "none", "unchecked"]
 
@@ -64,9 +64,20 @@ def read_signature(one: SessionOrigin) -> Signature | None:
     """Return the verdict on the signature of the ref a session came with; None for one of this clone."""
     if one.origin == LOCAL:
         return None
+    return _name_verdict(one.signatures)
+
+
+def _name_verdict(letters: Iterable[str]) -> Signature:
     # The same ref may come from several remotes: the worst of them holds, since the session may be from there.
-    words = [_WORDS.get(letter, "unchecked") for letter in one.signatures] or ["unchecked"]
+    words = [_WORDS.get(letter, "unchecked") for letter in letters] or ["unchecked"]
     return next(word for word in ("bad", "none", "unchecked", "good") if word in words)
+
+
+def list_signatures(con: Connection, origins: Iterable[str]) -> dict[str, Signature]:
+    """Return the verdicts on the signatures of the refs that records came with, by origin, those of this clone out."""
+    others = sorted(set(origins) - {LOCAL})
+    letters = select_signatures(con, others) if others else {}
+    return {one: _name_verdict(letters.get(one, ())) for one in others}
 
 
 def keep_most_trusted(origins: Origins, ranges: Iterable[TurnRange], author_email: str) -> list[TurnRange]:

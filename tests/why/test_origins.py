@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from rekal import ids
+from rekal.cli.output import format_origin
 from rekal.git import find_repo
 from rekal.model import Checkpoint, Edit, FileChange, SessionRange
 from rekal.transport.receive import receive_refs
@@ -92,3 +93,28 @@ def test_a_teammates_session_is_shown_with_its_ref_and_signature(rekal: Rekal, t
     assert said in rekal("why", "queue.py:3").out
     assert said in rekal("report", "HEAD~1..HEAD").out
     assert said in rekal("report", "HEAD~1..HEAD", "--format", "markdown").out
+
+
+def test_every_listing_tells_a_teammates_record_from_an_own_one(rekal: Rekal, tmp_path: Path) -> None:
+    (rekal.root / "queue.py").write_text(QUEUE, encoding="utf-8")
+    commit(rekal.root, START + timedelta(minutes=5), "Retry failed jobs")
+    clone = claim(rekal, tmp_path, START)
+    marked = f"(from {clone.origin}, not signed)"
+    (session,) = rekal("sessions", "--json").json["sessions"]
+
+    for verb in (["sessions"], ["show", session["id"][:8]], ["log"], ["find", "POISON"]):
+        assert marked in rekal(*verb).out, verb
+        assert rekal(verb[0], "--json", *verb[1:]).json["signatures"] == {clone.origin: "none"}
+    assert rekal("find", "--json", "POISON").json["turns"][0]["origin"] == clone.origin
+
+
+@pytest.mark.parametrize(
+    ("origin", "shown"),
+    [
+        ("local", ""),
+        ("abc", "  (from abc, signed)"),
+        ("unverified:evil\u202e\x1b]52;x", "  (from evil]52;x, not checked, unverified)"),
+    ],
+)
+def test_an_origin_is_shown_clean_and_with_what_vouches_for_it(origin: str, shown: str) -> None:
+    assert format_origin(origin, {"abc": "good"}) == shown

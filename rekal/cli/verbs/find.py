@@ -10,7 +10,7 @@ import click
 from rekal.app import read_ledger
 from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import Mentions
-from rekal.cli.output import count_of, format_minute, json_option, one_line, print_record, short_id
+from rekal.cli.output import count_of, format_minute, format_origin, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.store.session_list import SessionFilter, TextFilter
 
@@ -49,7 +49,8 @@ def command(text: str, limit: int, everything: bool, as_json: bool, **chosen: An
 def _lines(answer: Mentions, limit: int) -> Iterator[str]:
     for t in answer.turns[:limit]:
         excerpt = one_line(t.excerpt, len(t.excerpt))
-        yield f"{short_id(t.session_id)}:{t.seq}  {format_minute(t.occurred_at)}  {t.role}: {excerpt}"
+        whose = format_origin(t.origin, answer.signatures)
+        yield f"{short_id(t.session_id)}:{t.seq}  {format_minute(t.occurred_at)}  {t.role}{whose}: {excerpt}"
     if len(answer.turns) > limit:
         yield f"({count_of(len(answer.turns) - limit, 'more turn')}; --all prints them)"
     places = count_of(answer.sessions, "session")

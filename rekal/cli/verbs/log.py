@@ -11,9 +11,9 @@ from rekal.app import read_ledger
 from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import CommitLog, DrawnCommit
 from rekal.cli.memory_output import cited_row
-from rekal.cli.output import format_day, format_name, json_option, one_line, print_record, short_id
+from rekal.cli.output import format_day, format_name, format_origin, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.model import LOCAL, SessionRange
+from rekal.model import SessionRange
 from rekal.store.commit_rows import LogFilter
 
 
@@ -96,7 +96,7 @@ def _graph_lines(drawn: Sequence[DrawnCommit]) -> Iterator[str]:
 
 def _lines(answer: CommitLog) -> Iterator[str]:
     for c in answer.checkpoints:
-        whose = "" if c.origin == LOCAL else f"  from {c.origin}"
+        whose = format_origin(c.origin, answer.signatures)
         subject = one_line(c.subject or "", 72)
         yield f"{c.git_sha[:10]}  {format_day(c.committed_at)}  {format_name(c.branch)}  {subject}{whose}"
         for r in c.sessions:

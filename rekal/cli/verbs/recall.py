@@ -14,6 +14,7 @@ from rekal.cli.output import (
     fence_lines,
     format_day,
     format_name,
+    format_origin,
     format_source,
     json_option,
     one_line,
@@ -214,7 +215,7 @@ def _perhaps_line(hit: Hit) -> str:
 def _format_hit(hit: Hit) -> Iterator[str]:
     commit = hit.commit or (hit.commits[0] if hit.commits else "")
     place = format_name(hit.branch) + (f"@{commit[:8]}" if commit else "")
-    whose = "" if hit.origin == "local" else f"  (from {hit.origin})"
+    whose = format_origin(hit.origin)
     for row in hit.rows:
         who = format_name(hit.author_name if row.role in ("human", "steering") else hit.agent)
         head = f"  {short_id(hit.session_id)}:{row.seq}  {format_day(row.occurred_at)}  {who}  {place}{whose}"

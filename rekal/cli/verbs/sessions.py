@@ -10,9 +10,17 @@ from rekal.agents import registry
 from rekal.app import read_ledger
 from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import SessionList
-from rekal.cli.output import count_of, format_day, format_name, json_option, one_line, print_record, short_id
+from rekal.cli.output import (
+    count_of,
+    format_day,
+    format_name,
+    format_origin,
+    json_option,
+    one_line,
+    print_record,
+    short_id,
+)
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.model import LOCAL
 from rekal.store.session_list import SessionFilter
 
 
@@ -63,7 +71,7 @@ def command(
 
 def _lines(answer: SessionList) -> Iterator[str]:
     for s in answer.sessions:
-        whose = "" if s.origin == LOCAL else f"  from {format_name(s.origin)}"
+        whose = format_origin(s.origin, answer.signatures)
         commits = f", {count_of(len(s.commits), 'commit')}" if s.commits else ""
         who = f"{format_name(s.author_name)}  {format_name(s.agent)}  {format_name(s.branch)}"
         counts = f"{count_of(s.turns, 'turn')}{commits}"

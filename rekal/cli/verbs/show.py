@@ -15,6 +15,7 @@ from rekal.cli.output import (
     format_day,
     format_minute,
     format_name,
+    format_origin,
     json_option,
     one_line,
     print_line,
@@ -80,7 +81,7 @@ def command(handle: str, limit: int, offset: int, context: int, full: bool, web:
 
 def _lines(answer: ShownSession, marked: int | None, full: bool) -> Iterator[str]:
     s = answer.session
-    whose = "" if s.origin == "local" else f"  from {s.origin}"
+    whose = format_origin(s.origin, answer.signatures)
     who = f"{format_name(s.agent)}  {format_day(s.started_at)}  {format_name(s.author_name)}"
     yield f"{s.id}  {who}  {format_name(s.branch)}{whose}"
     if s.title:
