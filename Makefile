@@ -8,7 +8,7 @@ WHEELS ?= $(HOME)/.cache/rekal-wheels
 LLAMA_FLAGS := -DGGML_NATIVE=OFF -DLLAVA_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF \
 	-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF
 
-.PHONY: demo test test-llama check coverage journeys bench soak docs
+.PHONY: demo demo-documents test test-llama check coverage journeys bench soak docs
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,6 +18,9 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)  ## A commit turns an agent's transcript into a recalled session, in a scratch repository
 	$(BIN)/python scripts/demo.py
+
+demo-documents: $(STAMP)  ## Notes, a chat and mails of an invented festival are asked
+	$(BIN)/python scripts/demo_documents.py
 
 test: $(STAMP)  ## All tests
 	$(BIN)/python -m pytest -n 2 -m "not soak"

@@ -1,4 +1,4 @@
-"""The library: ``from rekal import Memory``. Five methods over the services that the command line calls."""
+"""The library: ``from rekal import Memory``. Eight methods over the services that the command line calls."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rekal.app.ask_question import Arm
     from rekal.app.desk import Desk
+    from rekal.app.documents.ingest_documents import IngestAnswer
     from rekal.app.memory_check import Checked
     from rekal.memory.events import MemoryType
     from rekal.memory.state import Memory as StoredMemory
-    from rekal.recall.answer import Answer
+    from rekal.recall.answer import Answer, DocumentRow
     from rekal.why.why import WhyAnswer
 
 # Paths are read from the current directory, which is the process's: one call at a time.
@@ -44,6 +46,38 @@ class Memory:
             if desk.app is None:
                 raise NotInitialised("there is no repository with a rekal store here", "run `rekal init` first")
             return ask_question(desk.app, Question(text=question, file=file, since=since, budget=budget))
+
+    def search(
+        self,
+        text: str,
+        *,
+        type: str | None = None,  # noqa: A002 - the word that the command line uses
+        since: str | None = None,
+        limit: int = 10,
+        only: Arm | None = None,
+    ) -> list[DocumentRow]:
+        """Find chunks of ingested documents, best first; ``type`` is a format's name, ``only`` asks one arm."""
+        from rekal.app.ask_question import Question, ask_personal_documents, ask_question
+
+        with self._at_work() as desk:
+            question = Question(text=text, type=type, since=since, limit=limit, only=only, budget=4000)
+            found = ask_personal_documents(desk, question) if desk.app is None else ask_question(desk.app, question)
+            return list(found.documents or ())
+
+    def ingest(self, *paths: str | Path, type: str | None = None, prune: bool = False) -> IngestAnswer:  # noqa: A002
+        """Read documents that are new or changed, below ``paths``; outside of a repository into your personal store."""
+        from rekal.app.documents.ingest_documents import IngestRequest, ingest_documents
+
+        with self._at_work() as desk:
+            return ingest_documents(desk, IngestRequest(paths=tuple(map(Path, paths)), kind=type, prune=prune))
+
+    def recall_block(self, text: str, *, exclude: Sequence[str] = (), timeout: float = 1.5, budget: int = 400) -> str:
+        """Return a block for an agent's prompt about ``text``; empty when nothing bears on it, or not in time."""
+        from rekal.app.documents.recall_block import BlockRequest, recall_block
+
+        with self._at_work() as desk:
+            request = BlockRequest(text=text, exclude=tuple(exclude), timeout=timeout, budget=budget)
+            return recall_block(desk, request)
 
     def why(self, target: str) -> WhyAnswer:
         """Say which turns wrote ``FILE``, ``FILE:LINE`` or ``FILE:LINE-LINE``, or led to a commit."""

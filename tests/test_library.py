@@ -1,4 +1,4 @@
-"""``from rekal import Memory``: five typed methods, and nothing else is public."""
+"""``from rekal import Memory``: eight typed methods, and nothing else is public."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
 
 
-def test_the_five_methods(rekal: Rekal) -> None:
+def test_the_methods_over_sessions_and_memories(rekal: Rekal) -> None:
     session = ClaudeSession(rekal.home, rekal.root, "queue")
     session.human("Jobs get lost when the worker restarts. Make the job queue durable.")
     code = "def enqueue(connection, job):\n    connection.execute('INSERT INTO jobs VALUES (%s)', [job])\n"
@@ -39,6 +39,23 @@ def test_the_five_methods(rekal: Rekal) -> None:
     assert Path.cwd() == before
 
 
+def test_documents_are_ingested_searched_and_given(rekal: Rekal, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    stage = "The main stage stands on the east quay because the west quay floods at spring tide."
+    (notes / "stage.md").write_text(f"# Festival\n\n{stage}\n", encoding="utf-8")
+    memory = Memory(rekal.root)
+    assert memory.ingest(notes).sources == {"added": 1}
+    (row,) = memory.search("why does the main stage stand on the east quay")
+    assert (row.path, row.type) == ("notes/stage.md", "markdown")
+    block = memory.recall_block("why does the main stage stand on the east quay")
+    assert block.startswith("<rekal-memory>\nFrom memory.")
+    assert stage in block
+    assert memory.recall_block("why does the main stage stand on the east quay", exclude=["stage.md"]) == ""
+    assert memory.recall_block("rotate the tls certificates of the ingress") == ""
+    assert memory.recall_block("why does the main stage stand on the east quay", timeout=0.0) == ""
+
+
 def test_errors_are_sentences(rekal: Rekal, tmp_path: Path) -> None:
     with pytest.raises(NotInitialised, match="no repository"):
         Memory(tmp_path.parent).recall("why")
@@ -49,7 +66,7 @@ def test_errors_are_sentences(rekal: Rekal, tmp_path: Path) -> None:
 def test_nothing_else_is_public_and_the_package_is_light() -> None:
     assert package.__all__ == ["Memory"]
     public = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")}
-    assert public == {"recall", "why", "check", "remember", "forget"}
+    assert public == {"recall", "search", "ingest", "recall_block", "why", "check", "remember", "forget"}
     code = "import sys, rekal; print(sorted(m for m in sys.modules if m.startswith('rekal')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "['rekal']"

@@ -8,6 +8,8 @@ import click
 import msgspec
 
 from rekal.app.context import find_app, find_executable
+from rekal.app.desk import desk_here
+from rekal.app.documents.recall_block import BlockRequest, recall_block
 from rekal.app.hosts.host_events import HostEvent
 from rekal.app.hosts.inject_context import context_for, count_given, count_tokens
 from rekal.cli.output import json_option, print_block, print_json, print_line, print_note
@@ -31,10 +33,15 @@ class InjectAnswer(msgspec.Struct, frozen=True):
 
 
 @click.command("inject")
-@click.argument("action", type=click.Choice(["on", "off", "status", "try"]))
+@click.argument("action", metavar="[on | off | status | try | TEXT]")
 @click.argument("names", nargs=-1, metavar="[HOST | QUESTION]...")
+@click.option("--exclude", multiple=True, metavar="SOURCE", help="With TEXT: leave this document or session out.")
+@click.option("--timeout", type=click.FloatRange(0.05, 60), default=1.5, show_default=True, help="With TEXT: seconds.")
+@click.option("--budget", type=click.IntRange(50, 8000), default=400, show_default=True, help="With TEXT: tokens.")
 @json_option
-def command(action: str, names: tuple[str, ...], as_json: bool) -> int:
+def command(
+    action: str, names: tuple[str, ...], exclude: tuple[str, ...], timeout: float, budget: int, as_json: bool
+) -> int:
     """Let agents have what bears on their work without asking; off until it is turned on.
 
     At a session's start and after compaction: decisions, ruled-out approaches and the last sessions of this branch.
@@ -43,8 +50,14 @@ def command(action: str, names: tuple[str, ...], as_json: bool) -> int:
 
     `on` writes entries into the settings of the agents' hosts in this repository, all that are found or those named
     (claude, codex, copilot, cursor, gemini, kiro, opencode); `off` takes them out byte for byte; `try` shows what a
-    prompt, or without one a session's start, would be given.
+    prompt, or without one a session's start, would be given. Any other TEXT prints the block for a prompt from
+    sessions, memories and documents, or nothing when there is nothing or the time is over.
     """
+    if action not in ("on", "off", "status", "try"):
+        request = BlockRequest(text=" ".join((action, *names)), exclude=exclude, timeout=timeout, budget=budget)
+        block = recall_block(desk_here(), request)
+        print_block(block)
+        return FOUND if block else NOTHING_FOUND
     app = find_app()
     app.require_store()
     files: list[str] = []
