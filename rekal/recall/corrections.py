@@ -18,6 +18,7 @@ from rekal.recall.word_lists import CHATTER, FRAMES, PROGRAMMING, STOP
 
 SHORTEST = 5  # letters: of shorter words too many are one letter apart
 FEWEST_TURNS = 2
+_MOST_TURNS_READ, _LONGEST_READ = 8, 20_000  # turns, and characters of each, in which a strange word is looked up
 _MOST_READ = 200  # words of a text that are looked at
 _MOST_WORDS = 4  # corrected in one question; more is another language, or no text
 _PLAIN_WORD = re.compile(r"[A-Za-z][a-z]+")
@@ -67,30 +68,48 @@ def is_spelled_right(word: str) -> bool:
         return True
     for ending in _ENDINGS:
         root = word.removesuffix(ending)
-        if root == word or len(root) < _SHORTEST_PART:
-            continue
-        # "handlers", "caching" (cache), "dropped" (drop), "retries" is a form of "retry"
-        forms = (root, f"{root}e", root[:-1] if root[-1] == root[-2] else root, f"{root[:-1]}y")
-        if any(form in listed or form in PROGRAMMING for form in forms):
+        if (
+            root != word
+            and len(root) >= _SHORTEST_PART
+            and any(form in listed or form in PROGRAMMING for form in _root_forms(root, ending))
+        ):
             return True
     cuts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
     return any(word[:at] in listed and word[at:] in listed for at in cuts)
+
+
+def _root_forms(root: str, ending: str) -> list[str]:
+    """Words that become ``root`` in front of ``ending``: "retri" is "retry", "cach" before a vowel "cache"."""
+    forms = [root]
+    if root[-1] == "i":
+        forms.append(f"{root[:-1]}y")
+    if ending[0] in "aeio" and ending != "es":
+        forms.append(f"{root}e")
+        if root[-1] == root[-2] and root[-3] in "aeiou":
+            forms.append(root[:-1])
+    return forms
 
 
 def _nearest(reader: IndexReader, word: str) -> str | None:
     """The word one slip away that most turns have; None without one in :data:`FEWEST_TURNS` of them."""
     by_stem: dict[str, list[str]] = {}
     for edited in _one_slip(word.casefold()):
-        if edited not in _LISTED:
-            by_stem.setdefault(stem_word(edited), []).append(edited)
-    found = []
-    for stem, count in reader.turn_counts(list(by_stem)).items():
-        right = sorted(filter(is_spelled_right, by_stem[stem]))
-        # What is no English word counts as one of the store's only as it stands there, not as the stem of another.
-        spelled = right or [edited for edited in by_stem[stem] if edited == stem]
-        if count >= FEWEST_TURNS and spelled:
-            found.append((not right, -count, spelled[0]))
-    return min(found)[2] if found else None
+        by_stem.setdefault(stem_word(edited), []).append(edited)
+    enough = {stem: count for stem, count in reader.turn_counts(list(by_stem)).items() if count >= FEWEST_TURNS}
+    right = [(-enough[stem], form) for stem in enough for form in by_stem[stem] if is_spelled_right(form)]
+    if right:
+        return min(right)[1]
+    for stem in sorted(enough, key=lambda stem: (-enough[stem], stem)):
+        if written := _find_written(reader, stem, by_stem[stem]):
+            return written
+    return None
+
+
+def _find_written(reader: IndexReader, stem: str, forms: Sequence[str]) -> str | None:
+    """The one of ``forms`` that turns with ``stem`` have as it stands: a stem is no word, and neither is every form."""
+    docs = reader.postings([stem]).doc[:_MOST_TURNS_READ].tolist()
+    said = " ".join(one.text[:_LONGEST_READ] for one in reader.texts(docs)).casefold()
+    return min(set(forms) & set(re.findall(r"[a-z]+", said)), default=None)
 
 
 def _one_slip(word: str) -> Iterator[str]:

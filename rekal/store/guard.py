@@ -250,6 +250,8 @@ def refuse_foreign_ledger(layout: Layout) -> None:
         return
     if layout.second.exists() and os.path.samestat(layout.data.stat(), layout.second.stat()):
         return  # no checkout can give a file a name in the git directory
+    if _is_noted(layout.data, layout.run):
+        return
     from rekal.store.ledger import MIGRATIONS  # loads the driver
 
     def make(con: Connection, version: int) -> None:
@@ -276,8 +278,13 @@ def _signature(path: Path) -> bytes:
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}".encode()
 
 
+def _is_noted(path: Path, run: Path) -> bool:
+    """True for a database that was made or looked at here, and has not changed since."""
+    return read_or_empty(run / f"{_KNOWN}{path.name}") == _signature(path)
+
+
 def _refuse_foreign(path: Path, run: Path, tables: OurTables) -> None:
-    if read_or_empty(run / f"{_KNOWN}{path.name}") == _signature(path):
+    if _is_noted(path, run):
         return
     try:
         strange = _find_strange(path, tables)

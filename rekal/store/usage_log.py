@@ -11,11 +11,12 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rekal.store.database import Connection
+if TYPE_CHECKING:  # counting a use, which every recall does, loads no driver
+    from rekal.store.database import Connection
 
 CHARACTERS_OF_A_TOKEN = 4  # about: what a model's own count comes to for English and code
 _WEEK = "'%G-W%V'"  # ISO 8601, as the counters of use have it
