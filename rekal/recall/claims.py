@@ -51,13 +51,15 @@ _MANY = re.compile(r"\bhow (?:many|much|long|old|often|far)\b", re.I)
 
 class Claims(msgspec.Struct, frozen=True):
     """Parallel arrays of P sentences: ``relevance`` ``[P, R]`` by ``RELEVANCE``, ``ownership`` ``[P, O]`` by
-    ``OWNERSHIP``, and whether the one asked about says, or hears, the sentence.
+    ``OWNERSHIP``, and whether the one asked about says, or hears, the sentence. ``session`` is by number; empty where
+    nobody asks for it.
     """
 
     relevance: Floats
     ownership: Floats
     says: Bools
     hears: Bools
+    session: Ints = msgspec.field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
     def of(
@@ -85,6 +87,7 @@ class Claims(msgspec.Struct, frozen=True):
             ownership=_pronouns(shown)[chosen],
             says=(sentences.speaker == asked)[chosen],
             hears=(sentences.listener == asked)[chosen],
+            session=sentences.session[chosen],
         )
 
 

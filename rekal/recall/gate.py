@@ -77,14 +77,28 @@ class Attention(msgspec.Struct, frozen=True):
         """Of all that the claims tell being about the one asked; ``offset`` when there are none."""
         if not len(claims.says):
             return self.offset
+        mine, theirs = self._sides(claims)
+        return self.offset + float(np.clip(_total(mine) - _total(theirs), -SURE, SURE))
+
+    def weigh_sessions(self, claims: Claims, sessions: int) -> Floats:
+        """Weight of what each of ``sessions`` says about the one asked, by number: 1 for the most, its square root for
+        the others, 0 where there is nothing.
+        """
+        totals = np.full(sessions, -np.inf)
+        np.logaddexp.at(totals, claims.session, self._sides(claims)[0])
+        most = float(totals.max(initial=-np.inf))
+        share: Floats = np.exp((totals - most) / 2) if np.isfinite(most) else np.zeros(sessions)
+        return share
+
+    def _sides(self, claims: Claims) -> tuple[Floats, Floats]:
+        """Logarithms of each claim's weight for the one asked, and for everybody else."""
         weight = claims.relevance @ np.array(list(self.relevance.values()))
         speaker = claims.ownership @ np.array(list(self.ownership.values()))
         said, heard = -np.logaddexp(0, -speaker), -np.logaddexp(0, speaker)  # log-probabilities
         certain = claims.says & claims.hears
         mine = np.where(certain, 0, np.where(claims.says, said, np.where(claims.hears, heard, -np.inf)))
         theirs = np.where(certain, -np.inf, np.where(claims.says, heard, np.where(claims.hears, said, 0)))
-        odds = _total(weight + mine) - _total(weight + theirs)
-        return self.offset + float(np.clip(odds, -SURE, SURE))
+        return weight + mine, weight + theirs
 
     def probability(self, claims: Claims) -> float:
         return _probability(self.log_odds(claims))

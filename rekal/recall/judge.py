@@ -9,9 +9,10 @@ import msgspec
 from rekal.index.dense import Meaning
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
+from rekal.recall.claims import Claims
 from rekal.recall.consistency import anchor_ratio, person_claims
 from rekal.recall.corrections import correct_spelling
-from rekal.recall.gate import Support, load_weights, log_odds
+from rekal.recall.gate import Gate, Support, load_weights, log_odds
 from rekal.recall.mentions import NamedThing, Reach, find_mentions, list_anchors
 from rekal.recall.question import Question, cut_spans, read_question
 from rekal.recall.scores import measure_presence
@@ -94,20 +95,28 @@ def judge_reading(
     With ``senders`` the names before turns are certain, and a question about one needs no more evidence than others.
     """
     seen = search_index(reader, reading.question, view, meaning)
-    return Judged(
-        reading, seen, _judge_evidence(reader, seen, meaning, strictness, guessed=seen.spoken and not senders)
-    )
+    ruling, claims = _judge_evidence(reader, seen, meaning, strictness, guessed=seen.spoken and not senders)
+    attention = _gate_of(seen).consistency
+    if claims is not None and attention is not None and seen.spoken and ruling.opens:
+        # In talk a name stands everywhere and tells no session from another; what is said about its owner does.
+        seen = seen.lift_sessions(reader, attention.weigh_sessions(claims, len(reader.sessions)))
+    return Judged(reading, seen, ruling)
+
+
+def _gate_of(seen: Look) -> Gate:
+    return load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
 
 
 def _judge_evidence(
     reader: IndexReader, seen: Look, meaning: Meaning | None, strictness: float, *, guessed: bool
-) -> Ruling:
-    gate = load_weights().gate(dense=seen.semantic, person=bool(seen.question.of_kind("person")))
+) -> tuple[Ruling, Claims | None]:
+    """Return the ruling, and the claims about the person asked where it took any."""
+    gate = _gate_of(seen)
     present = measure_presence(seen.found, seen.covered, seen.is_stranger)
     floor = gate.cut(strictness, int(seen.allowed.sum()), spoken=guessed)
     least = _ALL if len(seen.turns) < SMALL_STORE and present["window_coverage"] >= _ALL else 0.0
-    support = gate.judge(present, least=least)
+    support, claims = gate.judge(present, least=least), None
     if support.total >= floor:  # reading texts for the second gate pays only when the first is open
-        belongs = person_claims(reader, seen, meaning), anchor_ratio(reader, seen)
-        support = gate.judge(present, *belongs, least=least)
-    return Ruling(support, floor, present)
+        claims = person_claims(reader, seen, meaning)
+        support = gate.judge(present, claims, anchor_ratio(reader, seen), least=least)
+    return Ruling(support, floor, present), claims

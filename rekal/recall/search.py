@@ -25,6 +25,10 @@ from rekal.recall.scores import Floats, Found, TermCoverage
 # An author called like a word that this many turns have is no person in a question.
 _FEW_TURNS, _FEW_SHARE = 3, 0.01
 
+CLAIMS = 0.3
+"""What a session gains that says most about the person asked. On 109 answerable questions of LoCoMo, all conversations
+in one store, the right session comes first for .697 instead of .642."""
+
 ENOUGH_VECTORS = 0.9
 """Share of the turns with a vector from which on cosines decide: the gate was trained on complete stores."""
 
@@ -53,6 +57,12 @@ class Look(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self, sessions=folded, unfolded=sessions, turns=self.turns * allowed, allowed=allowed
         )
+
+    def lift_sessions(self, reader: IndexReader, share: Floats) -> Look:
+        """Return the same result with each session found lifted by its ``share`` (0 to 1, by number)."""
+        best = float(self.unfolded.max(initial=0.0))
+        sessions = self.unfolded + CLAIMS * best * share * (self.unfolded > 0)
+        return msgspec.structs.replace(self, sessions=_fold_parents(reader, sessions), unfolded=sessions)
 
     @property
     def is_stranger(self) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rekal.index.facets import NOBODY
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
+from rekal.recall.claims import OWNERSHIP, Claims
+from rekal.recall.gate import Attention
 from rekal.recall.judge import read_in_store
 from rekal.recall.recall import Options, answer_question
 from rekal.recall.search import list_people
@@ -85,3 +88,22 @@ def test_a_session_that_loses_its_labels_loses_its_speakers(tmp_path: Path) -> N
     store.update()
     with open_index(store.index) as reader:
         assert reader.speakers.names == ()
+
+
+def test_the_session_that_says_most_about_the_one_asked_comes_first() -> None:
+    attention = Attention({"covered": 4.0}, dict.fromkeys(OWNERSHIP, 0.0), 0.0)
+    covered = np.zeros((4, 1))
+    covered[:, 0] = (1.0, 0.5, 1.0, 0.2)
+    says, hears = np.array([True, True, False, True]), np.array([False, False, False, False])
+    claims = Claims(covered, np.zeros((4, len(OWNERSHIP))), says, hears, np.array([2, 0, 1, 0]))
+    share = attention.weigh_sessions(claims, 4)
+    assert share[2] == 1.0
+    assert 0 < share[0] < 1
+    # What another person says is nobody's evidence here, and a session without any gains nothing.
+    assert share[1] == share[3] == 0.0
+
+
+def test_no_claim_lifts_nothing() -> None:
+    attention = Attention({"covered": 4.0}, dict.fromkeys(OWNERSHIP, 0.0), 0.0)
+    nothing = Claims(np.zeros((0, 1)), np.zeros((0, len(OWNERSHIP))), np.zeros(0, np.bool_), np.zeros(0, np.bool_))
+    assert attention.weigh_sessions(nothing, 3).tolist() == [0, 0, 0]
