@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from rekal.app.context import App, find_executable, list_unused_patterns
@@ -12,7 +14,7 @@ from rekal.install.hooks import read_hooks
 from rekal.store import queries, spool
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import find_holder
-from rekal.store.source_state import SourceSummary, summarise_sources
+from rekal.store.source_state import SourceState, SourceSummary, read_states, summarise_sources
 from rekal.store.usage_log import UseCount, WeekCounts, count_weeks, read_uses
 
 UNSEEN = "the hooks did not see it: made where they are not, or while they were off"
@@ -74,7 +76,10 @@ def read_status(app: App) -> StoreStatus:
             coverage=_cover_commits(app, ledger, waiting),
             sources=summarise_sources(ledger.con),
             hooks=[f"{hook.name}: {hook.status}" for hook in read_hooks(app.repo, find_executable())],
-            problems=_list_problems(app, covered is None and counts.turns > 0, broken),
+            problems=[
+                *_list_problems(app, covered is None and counts.turns > 0, broken),
+                *_list_unread(app, read_states(ledger.con)),
+            ],
             shared_settings=list(app.settings.changes),
         )
 
@@ -100,6 +105,19 @@ def _count_unseen(app: App, ledger: Ledger) -> int:
     )
     own = [sha for sha, _, by in (row.partition("\0") for row in (listed or "").splitlines()) if by == email]
     return queries.count_unannounced(ledger.con, own)
+
+
+def _list_unread(app: App, states: Mapping[str, SourceState]) -> list[str]:
+    """One sentence for each agent whose folders have newer files of this repository than anything that was read."""
+    if not app.config.enabled:
+        return []
+    from rekal.capture.unread_files import find_unread_files  # it loads all adapters
+
+    return [
+        f"{agent}: {paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''} names this repository, is newer "
+        f"than anything read of {agent}, and is of a kind that this version does not know"
+        for agent, paths in find_unread_files(app.job(), states).items()
+    ]
 
 
 def _list_problems(app: App, lacks_index: bool, broken_events: int) -> list[str]:

@@ -82,7 +82,7 @@ def find_former_places(job: Job, repo: Repo, since: datetime, belonging: frozens
     Raises :class:`rekal.errors.GitError`.
     """
     listed = {source.key for adapter in job.adapters for source in adapter.discover(job.where)}
-    everywhere = msgspec.structs.replace(job.where, roots=_tops(job.where))
+    everywhere = msgspec.structs.replace(job.where, roots=top_directories(job.where))
     others = find_changed_sources(msgspec.structs.replace(job, where=everywhere), {})
     wanted = [(a, s) for a, s in changed_since(others, since) if s.key not in belonging and _may_concern(s, job.where)]
     evidence: list[Evidence] = []
@@ -100,7 +100,7 @@ def find_former_places(job: Job, repo: Repo, since: datetime, belonging: frozens
     return FormerPlaces(find_roots_by_commits(repo, evidence, since), elsewhere, warnings)
 
 
-def _tops(where: Where) -> tuple[Path, ...]:
+def top_directories(where: Where) -> tuple[Path, ...]:
     """The top of every file system that a root is on: below them lies every directory."""
     return tuple(dict.fromkeys(Path(root.anchor) for root in (*where.roots, where.home)))
 
@@ -120,6 +120,17 @@ def _may_concern(source: Source, where: Where) -> bool:
     except (OSError, ValueError):  # an empty file cannot be mapped, and holds nothing
         return False
     return not named or any(not Path(directory).exists() for directory in named)
+
+
+def names_root(path: Path, roots: Sequence[Path], most: int) -> bool:
+    """True if a file of at most ``most`` bytes holds the path of a root, as JSON spells it."""
+    try:
+        if not 0 < path.stat().st_size <= most:
+            return False
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return any(_names(data, root) for root in roots)
+    except (OSError, ValueError):
+        return False
 
 
 def _names(data: mmap.mmap, root: Path) -> bool:
