@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -171,8 +173,28 @@ class ServedPage:
         return self._process.returncode
 
 
+_MADE: list[tuple[tempfile.TemporaryDirectory[str], dict[str, str]]] = []
+"""A checkout that :func:`talked_about` has filled, once a process, and the names of what is in it."""
+
+
 def talked_about(checkout: Checkout) -> dict[str, str]:
     """Fill a checkout with two sessions, a commit and a store; names of what is there: ``commit``, ``session``."""
+    if not _MADE:
+        names = _talk(checkout)
+        kept = tempfile.TemporaryDirectory()
+        shutil.copytree(checkout.root.parent, Path(kept.name), dirs_exist_ok=True, symlinks=True)
+        _MADE.append((kept, names))
+        return names
+    kept, names = _MADE[0]
+    shutil.copytree(Path(kept.name), checkout.root.parent, dirs_exist_ok=True, symlinks=True)
+    # The second name of the ledger is a link to it, which the copy is not.
+    second = checkout.root / ".git/rekal/data.db"
+    second.unlink(missing_ok=True)
+    os.link(checkout.root / ".rekal/data.db", second)
+    return names
+
+
+def _talk(checkout: Checkout) -> dict[str, str]:
     (checkout.root / "queue.py").write_text("import broker\n", encoding="utf-8")
     checkout.git("add", "-A")
     checkout.git("commit", "-q", "-m", "first")

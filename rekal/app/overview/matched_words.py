@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rekal.index.text import document_terms, query_terms
+from rekal.recall.question import bare_word, is_content
 
 _WORD = re.compile(r"[^\s()\[\]{}<>,;:!?\"'`|=]+")
 _SHORTEST = 3  # characters of a word worth marking
@@ -13,7 +14,8 @@ _LONGEST = 4000  # characters of a text that are looked at
 
 def find_matches(question: str, text: str) -> list[tuple[int, int]]:
     """Return the offsets of the words in ``text`` that share a term with ``question``, in order."""
-    wanted = {term for term in query_terms(question) if len(term) >= _SHORTEST}
+    carrying = " ".join(word for word in question.split() if is_content(bare_word(word)))
+    wanted = {term for term in query_terms(carrying) if len(term) >= _SHORTEST}
     if not wanted:
         return []
     return [

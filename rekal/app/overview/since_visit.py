@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -33,7 +33,10 @@ _PATIENCE = 10.0  # seconds
 
 
 class NewSession(msgspec.Struct, frozen=True):
-    """A session with turns since the visit. ``state``: ``merged``, ``open`` or ``uncommitted``."""
+    """A session with turns since the visit. ``state``: ``merged``, ``open``, ``uncommitted``, or ``committed``.
+
+    ``committed`` is said where nobody can tell whether the commits are merged.
+    """
 
     row: SessionRow
     state: str
@@ -101,8 +104,7 @@ def read_since_visit(app: App, since: datetime | None = None) -> SinceVisit:
     merged = _find_merged(app, rows)
     by_branch: dict[str, list[NewSession]] = {}
     for row in rows:
-        state = "uncommitted" if not row.commits else "merged" if any(map(merged.get, row.commits)) else "open"
-        by_branch.setdefault(row.branch or "", []).append(NewSession(row, state))
+        by_branch.setdefault(row.branch or "", []).append(NewSession(row, _state_of(row, merged)))
     proposed = sum(one.state == "proposed" and one.origin == "local" for one in held)
     transport = app.config.transport
     return SinceVisit(
@@ -120,6 +122,13 @@ def judge_recall(app: App, query: str, sessions: Sequence[str], verdict: Literal
     ):
         for session in sessions or ("",):
             ledger.add_recall_edge(verdict, session, app.scrub(query), datetime.now(UTC))
+
+
+def _state_of(row: SessionRow, merged: Mapping[str, bool]) -> str:
+    if not row.commits:
+        return "uncommitted"
+    judged = [merged[sha] for sha in row.commits if sha in merged]
+    return "committed" if not judged else "merged" if any(judged) else "open"
 
 
 def _find_merged(app: App, rows: list[SessionRow]) -> dict[str, bool]:

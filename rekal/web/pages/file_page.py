@@ -71,12 +71,16 @@ def _cut_stretches(found: FileView) -> list[Stretch]:
         if out and spent > _MOST_SENT:
             break
         reason = by_line.get(number)
-        if out and out[-1].reason is reason:
+        if out and _origin_of(out[-1].reason) == _origin_of(reason):
             out[-1].lines.append(shown)
         else:
             out.append(Stretch(number, [shown], reason))
             spent += 400
     return out
+
+
+def _origin_of(reason: WhyReason | None) -> tuple[object, ...] | None:
+    return (reason.session_id, reason.turn, reason.commit) if reason else None
 
 
 def _commit_page(asked: Asked) -> PageView:

@@ -14,8 +14,8 @@ from rekal.web.pages.asked import Asked, PageView, Route
 from rekal.web.render import with_query
 
 _PERIODS = (30, 90, 365, 3650)  # days
-_COMMITS = 40  # a page
-_DAYS = 60  # rows of the table of days
+_COMMITS = 25  # a page
+_DAYS = 30  # rows of the table of days
 _MOST_BARS = 120
 
 

@@ -86,6 +86,11 @@
     figure.append(reading);
     drawing?.remove();
   }
+  // On a phone the menu is wider than the page.
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelector(".menu [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  });
+
   const plot = () => document.querySelectorAll("[data-days]").forEach(draw);
   document.addEventListener("DOMContentLoaded", plot);
   document.addEventListener("htmx:after:swap", plot);
