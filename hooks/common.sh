@@ -100,6 +100,13 @@ rekal_start() {
         export REKAL_INTERNAL PYTHONSAFEPATH
         trap '' HUP
         exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+        # One worker works, one waits. Where one waits already, it has not looked at the spool yet and finds this event.
+        # The lock goes over to the program with its handle, so that in between nobody else takes it.
+        if command -v flock; then
+            exec 9<> worker.waiting || exit
+            flock -n 9
+            [ $? -ne 1 ] || exit
+        fi
         if command -v setsid; then exec setsid "$rekal_exe" -C "$rekal_root" _worker; fi
         exec "$rekal_exe" -C "$rekal_root" _worker
     ) < /dev/null > /dev/null 2>> "$rekal_home/worker.log" &

@@ -21,10 +21,10 @@ from rekal.store.guard import restore_first_name
 from rekal.store.layout import CHECKED_REFLEXES, Layout, backfill_asked_for, finish_backfill
 from rekal.store.ledger import open_ledger
 from rekal.store.locks import find_holder, hold_lock
+from rekal.store.worker_turn import LONGEST_TURN, is_turn_held
 from rekal.transport.fetch_stamp import is_unread, read_stamp
 
 _LOG_LIMIT = 256 << 10
-_LONGEST_TURN = 6 * 3600.0  # seconds; a back-fill of years takes an hour
 
 
 def work_in_background(app: App) -> None:
@@ -44,9 +44,11 @@ def work_in_background(app: App) -> None:
 
 def _take_turn(layout: Layout, turn: ExitStack) -> bool:
     """Wait until no other worker works, and hold its lock from then on. False where another one waits already."""
+    if is_turn_held(layout.working_lock):  # by `__main__`, as for every worker that a hook starts
+        return True
     try:
         with hold_lock(layout.waiting_lock, wait=0, purpose="waiting"):
-            turn.enter_context(hold_lock(layout.working_lock, wait=_LONGEST_TURN, purpose="working"))
+            turn.enter_context(hold_lock(layout.working_lock, wait=LONGEST_TURN, purpose="working"))
             # Before the spool is read: a hook that finds nobody waiting from here on starts the next worker.
             layout.waiting_lock.write_bytes(b"")
     except StoreBusy:

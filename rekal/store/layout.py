@@ -10,6 +10,7 @@ import msgspec
 
 from rekal.errors import StoreUnwritable
 from rekal.files import read_or_empty, write_atomically
+from rekal.store.worker_turn import WAITING, WORKING
 
 README = """\
 This directory is rekal's: memory for coding agents, kept with the repository.
@@ -138,12 +139,12 @@ class Layout(msgspec.Struct, frozen=True):
     @property
     def working_lock(self) -> Path:
         """Lock of the one background worker that works."""
-        return self.run / "worker.lock"
+        return self.run / WORKING
 
     @property
     def waiting_lock(self) -> Path:
         """Lock of the one worker that waits for its turn: a further one ends at once."""
-        return self.run / "worker.waiting"
+        return self.run / WAITING
 
     @property
     def removal(self) -> Path:
