@@ -33,6 +33,11 @@ from rekal.wire.session_parts import SessionPart, part_weight
 
 MAX_RANGE = 1 << 18  # turns that one range may name
 MOST_NOTES = 5
+# A session, a turn or a commit brings an id of its own that does not compress, sixteen bytes or more: fewer bytes than
+# these each, over all of a ref, are no memory of anybody's. 48 KB could be 100,000 sessions: 9 s and 700 MB.
+_LEAST_BYTES = 4
+_FREE_RECORDS = 256
+_CALLS_A_RECORD = 8  # calls and edits lean on what stands before them, and compress to a byte or two
 _WAIT = 60.0
 
 
@@ -199,10 +204,16 @@ class _Arrival:
 
     def _records(self, budget: Budget) -> Iterator[Record]:
         reader = self._reader
-        characters = 0
+        characters = received = 0
+        count = 0.0
         for data in self._segments(budget.bytes):
+            received += len(data)
             for record in reader.read(data):
                 characters += _record_weight(record)
+                count += _count_records(record)
+                if count > _FREE_RECORDS + received / _LEAST_BYTES:
+                    self._left_out["records past what so few bytes can hold, and those after them"] += 1
+                    return
                 if (kept := self._trusted(record)) is not None:
                     yield kept
             if reader.entries > budget.entries or reader.frames > budget.frames or characters > budget.characters:
@@ -282,6 +293,12 @@ def _sort_in(batch: Batch, record: Record) -> int:
     else:
         batch.tombstones.append(record)
     return _record_weight(record)
+
+
+def _count_records(record: Record) -> float:
+    if isinstance(record, SessionPart):
+        return len(record.turns) + (len(record.tool_calls) + len(record.edits)) / _CALLS_A_RECORD
+    return 1.0
 
 
 def _record_weight(record: Record) -> int:

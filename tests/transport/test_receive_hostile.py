@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from rekal.git import Repo
 from rekal.git.repo import read_measured_objects
+from rekal.ids import session_id
 from rekal.store.ledger import open_ledger
 from rekal.transport.import_queue import Budget
 from rekal.transport.receive import receive_refs
@@ -302,3 +303,20 @@ def test_two_receipts_at_once_add_everything_once(mara: Clone, noor: Clone) -> N
     ]
     assert [one.wait(timeout=90) for one in both] == [0, 0]
     assert noor.rows("SELECT count(*), count(DISTINCT uid) FROM turns") == [(40, 40)]
+
+
+def test_few_bytes_do_not_become_many_sessions(mara: Clone, noor: Clone) -> None:
+    head = replace(talk("mara", "queue"), turns=(), tool_calls=(), edits=())
+    heads = [
+        replace(head, id=session_id(head.agent, f"h{number}", head.author_email), native_id=f"h{number}")
+        for number in range(100_000)
+    ]
+    segments = [good(), *encode_segments(heads)]
+    size = sum(len(one.data) for one in segments)
+    assert size < 100_000
+    mara.raw(files(mara, *segments))
+    before = time.process_time()
+    received = noor.receive()
+    assert time.process_time() - before < 4.0
+    assert 0 < received.imported.sessions < 256 + size / 4
+    assert "1 records past what so few bytes can hold, and those after them" in received.notes[0]
