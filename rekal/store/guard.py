@@ -119,6 +119,7 @@ def move_old_places(layout: Layout) -> None:
         _move_all(layout.directory / "spool", layout.spool)
         for directory in (old, layout.directory / "spool"):
             shutil.rmtree(directory, ignore_errors=True)
+        keep_second_name(layout)  # not only with the next capture: `git clean -fdx` may come before
 
 
 def _move_all(source: Path, target: Path) -> None:
@@ -244,27 +245,23 @@ _Objects = frozenset[tuple[str, str, str]]
 """All that a catalogue holds, as (kind, name, definition)."""
 
 
-def refuse_foreign_ledger(layout: Layout) -> None:
-    """Raise :class:`rekal.errors.Refused` where data.db holds anything but the tables of its version."""
-    if layout.home is None or not layout.data.exists():  # no checkout reaches the personal store
+def refuse_foreign_databases(layout: Layout, index_tables: OurTables) -> None:
+    """Raise :class:`rekal.errors.Refused` where data.db or index.db holds anything but the tables of its version."""
+    if layout.home is None:  # no checkout reaches the personal store
         return
-    if layout.second.exists() and os.path.samestat(layout.data.stat(), layout.second.stat()):
-        return  # no checkout can give a file a name in the git directory
-    if _is_noted(layout.data, layout.run):
-        return
-    from rekal.store.ledger import MIGRATIONS  # loads the driver
+    # No checkout can give a file a name in the git directory: a ledger that has one is ours.
+    data, second = layout.data, layout.second
+    named = second.exists() and data.exists() and os.path.samestat(data.stat(), second.stat())
+    if data.exists() and not named and not _is_noted(data, layout.run):
+        from rekal.store.ledger import MIGRATIONS  # loads the driver
 
-    def make(con: Connection, version: int) -> None:
-        for step in MIGRATIONS[:version]:
-            step(con)
+        def make(con: Connection, version: int) -> None:
+            for step in MIGRATIONS[:version]:
+                step(con)
 
-    _refuse_foreign(layout.data, layout.run, OurTables(len(MIGRATIONS), "meta", make))
-
-
-def refuse_foreign_index(path: Path, run: Path, tables: OurTables) -> None:
-    """Raise :class:`rekal.errors.Refused` where an index at ``path`` holds anything but ``tables``."""
-    if path.exists():
-        _refuse_foreign(path, run, tables)
+        _refuse_foreign(data, layout.run, OurTables(len(MIGRATIONS), "meta", make))
+    if layout.index.exists():
+        _refuse_foreign(layout.index, layout.run, index_tables)
 
 
 def note_own_file(path: Path, run: Path) -> None:
