@@ -8,13 +8,13 @@ import sys
 
 def main() -> None:
     """Run the command line. The only place that turns what went wrong into a sentence and an exit code."""
+    from rekal.daemon.client import hand_over_recall, is_started_worker
     from rekal.store.worker_turn import take_turn_early
 
-    if not take_turn_early(sys.argv[1:]):
-        return
+    if is_started_worker() and not take_turn_early():
+        return  # another one waits already, and finds what this one was started for
     gc.set_threshold(60_000)  # one look for cycles among what the modules made takes 7 ms of a short command
     from rekal.cli.verb_table import VERBS
-    from rekal.daemon.client import hand_over_recall
     from rekal.daemon.hook_client import hand_over_hook
 
     code = hand_over_hook()

@@ -21,13 +21,12 @@ from rekal import config
 from rekal.errors import NotInitialised, UsageError
 from rekal.git import Repo, find_repo
 from rekal.git.run import absolute_entries
-from rekal.index.schema import describe_tables
+from rekal.index.schema import INDEX_TABLES
 from rekal.store.guard import (
     has_old_places,
     move_old_places,
+    refuse_foreign_databases,
     refuse_foreign_files,
-    refuse_foreign_index,
-    refuse_foreign_ledger,
     restore_first_name,
 )
 from rekal.store.layout import Layout, add_slow_pattern, read_slow_patterns
@@ -196,8 +195,7 @@ def check_places(app: App) -> None:
     refuse_foreign_files(layout, app.repo)
     if has_old_places(layout, app.repo.common_dir):
         move_old_places(layout)
-    refuse_foreign_ledger(layout)
-    refuse_foreign_index(layout.index, layout.run, describe_tables())
+    refuse_foreign_databases(layout, INDEX_TABLES)
 
 
 def personal_directory(env: Mapping[str, str]) -> Path:

@@ -170,6 +170,11 @@ def is_reachable() -> bool:
     return link is not None
 
 
+def is_started_worker() -> bool:
+    """Return True in a worker that a hook or a command of ours started: in the directory with the locks."""
+    return sys.argv[-1:] == ["_worker"] and "REKAL_INTERNAL" in os.environ and os.path.isdir("spool")  # noqa: PTH112
+
+
 def hand_over_recall(
     verbs: Container[str], patience: float = PATIENCE, answer_patience: float = ANSWER_PATIENCE
 ) -> int | None:

@@ -84,9 +84,8 @@ def create_tables(con: Connection) -> None:
         con.execute(statement)
 
 
-def describe_tables() -> OurTables:
-    """Return the tables of an index as :func:`rekal.store.guard.refuse_foreign_index` wants them."""
-    return OurTables(SCHEMA_VERSION, "state", lambda con, _: create_tables(con), only_latest=True)
+INDEX_TABLES = OurTables(SCHEMA_VERSION, "state", lambda con, _: create_tables(con), only_latest=True)
+"""The tables of an index, as :func:`rekal.store.guard.refuse_foreign_databases` wants them."""
 
 
 def read_state(con: Connection) -> dict[str, str]:

@@ -23,14 +23,11 @@ _GIVEN = 9  # handle on which the hook has taken the lock of the one that waits,
 _held: list[int] = []
 
 
-def take_turn_early(words: list[str]) -> bool:
-    """Take the turn for the command line ``words``, waiting for it. False where this process is to end at once.
+def take_turn_early() -> bool:
+    """Take the turn by the locks in the current directory, waiting for it. False where this process is to end at once.
 
-    True also where the call is none of a hook's, or the locks cannot be had: then the worker takes its turn itself.
+    True also where the locks cannot be had: then the worker takes its turn itself.
     """
-    # Hooks, and commands of ours, start a worker in the directory with the locks. Nobody else says that it is ours.
-    if words[-1:] != ["_worker"] or "REKAL_INTERNAL" not in os.environ or not os.path.isdir("spool"):  # noqa: PTH112
-        return True
     if sys.platform == "win32":
         return True
     import fcntl
