@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import msgspec
 
@@ -122,7 +122,7 @@ def _may_concern(source: Source, where: Where) -> bool:
     return not named or any(not Path(directory).exists() for directory in named)
 
 
-def names_root(path: Path, roots: Sequence[Path], most: int) -> bool:
+def names_root(path: Path, roots: Sequence[PurePath], most: int) -> bool:
     """True if a file of at most ``most`` bytes holds the path of a root, as JSON spells it."""
     try:
         if not 0 < path.stat().st_size <= most:
@@ -133,7 +133,7 @@ def names_root(path: Path, roots: Sequence[Path], most: int) -> bool:
         return False
 
 
-def _names(data: mmap.mmap, root: Path) -> bool:
+def _names(data: mmap.mmap, root: PurePath) -> bool:
     escaped = msgspec.json.encode(str(root))[1:-1]
     return re.search(re.escape(escaped) + rb'(?:["/]|\\)', data) is not None
 

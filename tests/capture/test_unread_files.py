@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
+from rekal.capture.former_places import names_root
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
 from tests.support.conversations import STORES, Conversation, Round
@@ -74,3 +75,19 @@ def test_an_older_file_and_one_of_another_repository_are_not_named(rekal: Rekal,
     _put(home / ".claude/conversations/two.jsonl", rekal.root.parent / "another")
     _put(home / ".claude/settings.json", rekal.root)
     assert _unread(rekal) == []
+
+
+@pytest.mark.parametrize(
+    ("root", "inside", "beside"),
+    [
+        (PurePosixPath("/w/app"), "/w/app/src", "/w/app2"),
+        (PureWindowsPath("C:\\w\\app"), "C:\\w\\app\\src", "C:\\w\\app2"),
+        (PureWindowsPath("\\\\server\\share\\app"), "\\\\server\\share\\app", "\\\\server\\share\\apple"),
+    ],
+)
+def test_a_root_is_found_as_json_spells_it(tmp_path: Path, root: PurePath, inside: str, beside: str) -> None:
+    path = tmp_path / "one.jsonl"
+    for directory, named in ((inside, True), (beside, False), (str(root), True)):
+        path.write_text(json.dumps({"cwd": directory}), encoding="utf-8")
+        assert names_root(path, [root], 1000) is named
+        assert not names_root(path, [root], 5)
