@@ -49,10 +49,12 @@ def replace_surrogates(text: str) -> str:
     """Return ``text`` in the form that can be stored and asked for: U+FFFD for each byte that is not UTF-8.
 
     Names of files come from git and from the command line with such bytes as lone surrogates, so that git can be asked
-    about them; a database refuses those.
+    about them; a database refuses those. JSON can bring any other surrogate (``"\\ud800"``), which stands for no byte:
+    each becomes U+FFFD, too.
     """
     if text.isascii():
         return text
+    text = re.sub(r"[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

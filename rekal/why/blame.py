@@ -75,6 +75,11 @@ def blame_file(repo: Repo, path: str, first: int | None = None, last: int | None
             return _unknown(repo, path, first, last)
         if "has only" in error.message:
             raise UsageError(f"{path}{error.message.partition(path)[2]}", "give a line that is there") from None
+        if "promisor" in error.message:  # reading never fetches
+            raise GitError(
+                f"this partial clone lacks versions of {path}",
+                f"run `git blame {path}`, which fetches them, and ask again",
+            ) from None
         raise
 
 
