@@ -15,12 +15,14 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from rekal.errors import ConfigError
-from rekal.shared_settings import SharedSettings, tighten_settings
+
+if TYPE_CHECKING:
+    from rekal.shared_settings import SharedSettings
 
 
 class Exclude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -247,6 +249,8 @@ def read_settings(
 
 def _read_shared(path: Path, own: Config, fixed: set[str]) -> tuple[SharedSettings, list[str]]:
     """Return what is followed of the shared file, and what is wrong with it."""
+    from rekal.shared_settings import SharedSettings, tighten_settings  # hardly any checkout brings such a file
+
     try:
         if path.stat().st_size > _LARGEST_SHARED:
             raise ConfigError(f"{path} is larger than {_LARGEST_SHARED:,} bytes")

@@ -6,7 +6,9 @@ blob is new are read, all in one ``cat-file``. Work in progress is not indexed: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +22,7 @@ from rekal.index.bm25 import find_occurrences, score_kind, term_weights
 from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.reader import IndexedText, IndexReader
 from rekal.index.writer import Doc, Writer, insert_index_rows, remove_docs
+from rekal.plain_text import lazy_pattern
 from rekal.store.database import Connection
 
 if TYPE_CHECKING:  # a recall, which only searches, does without what cuts
@@ -28,6 +31,14 @@ if TYPE_CHECKING:  # a recall, which only searches, does without what cuts
 
 Scrub = Callable[[str], str]
 Warn = Callable[[str], None]
+
+_PROSE_SUFFIXES = frozenset({".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".asciidoc"})
+
+# Lists for machines that go by .txt.
+_NO_PROSE = lazy_pattern(
+    r"(^|/)(cmakelists|robots|([^/]*[-_.])?(requirements|constraints)([-_.][^/]*)?)\.txt$|(^|/)node_modules/",
+    re.IGNORECASE,
+)
 
 _LARGEST_FILE = 512 << 10  # bytes: what is larger was not written by a person
 _BATCH_BYTES = 16 << 20
@@ -93,10 +104,13 @@ def refresh_knowledge(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn
     schema.write_state(con, {KNOWLEDGE: tree})
 
 
+def is_prose(path: str) -> bool:
+    """True if a tracked path is a text for people."""
+    return PurePosixPath(path).suffix.lower() in _PROSE_SUFFIXES and not _NO_PROSE.search(path)
+
+
 def list_prose(repo: Repo, tree: str) -> list[ProseFile]:
     """The files of prose in a tree, too large ones, links and submodules left out."""
-    from rekal.index.prose import is_prose
-
     if not tree:
         return []
     files = []

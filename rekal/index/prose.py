@@ -14,13 +14,6 @@ from pathlib import PurePosixPath
 import msgspec
 
 LONGEST = 1500  # characters, about
-SUFFIXES = frozenset({".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".asciidoc"})
-
-# Lists for machines that go by .txt.
-_NO_PROSE = re.compile(
-    r"(^|/)(cmakelists|robots|([^/]*[-_.])?(requirements|constraints)([-_.][^/]*)?)\.txt$|(^|/)node_modules/",
-    re.IGNORECASE,
-)
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$")
 _ADOC = re.compile(r"(={1,6})\s+(\S.*?)\s*$")
@@ -51,11 +44,6 @@ class _Block(msgspec.Struct, frozen=True):
     stop: int
     heading: _Heading | None = None
     loose: bool = False
-
-
-def is_prose(path: str) -> bool:
-    """True if a tracked path is a text for people."""
-    return PurePosixPath(path).suffix.lower() in SUFFIXES and not _NO_PROSE.search(path)
 
 
 def cut_prose(path: str, text: str) -> list[ProsePassage]:

@@ -13,8 +13,8 @@ from rekal.git import Repo, find_repo
 from rekal.git.repo import read_objects
 from rekal.index.build import update_index
 from rekal.index.freshness import head_tree
-from rekal.index.knowledge import FoundPassage, covers_tree, knowledge_part, search_knowledge
-from rekal.index.prose import LONGEST, ProsePassage, cut_prose, is_prose
+from rekal.index.knowledge import FoundPassage, covers_tree, is_prose, knowledge_part, search_knowledge
+from rekal.index.prose import LONGEST, ProsePassage, cut_prose
 from rekal.index.reader import open_index
 from rekal.index.text import query_terms
 from rekal.store.ledger import open_ledger
