@@ -4,8 +4,8 @@
 
 Each journey is the real verb in a scratch repository with a home of its own, its calls recorded by ``sys.setprofile``.
 A function is met when it is called, a file when a function of it is, a class when a function that is called names it or
-belongs to it. Modules that are only imported do not count: nobody has to read them to follow the journey. Vectors and
-the daemon are off. Exit code 1 when a journey meets more files than its aim.
+belongs to it. Modules that are only imported do not count, nor what they call to set themselves up: nobody has to read
+that to follow the journey. Vectors and the daemon are off. Exit code 1 when a journey meets more files than its bound.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ PACKAGE = ROOT / "rekal"
 sys.path.insert(0, str(ROOT))
 
 AIMS = {"commit": 70, "recall": 42, "push": 36, "receive": 44}
+BOUNDS = {"commit": 72, "recall": 54, "push": 39, "receive": 38}
+"""The most files that a journey may meet; a bound is only ever lowered (``tests/e2e/test_journeys.py``)."""
 START = "|| rekal_start"  # in the post-commit hook
 
 
@@ -36,7 +38,7 @@ def record(words: Sequence[str], out: Path) -> int:
     called: set[CodeType] = set()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
+        if event == "call" and frame.f_code not in called and not is_importing(frame):
             called.add(frame.f_code)
 
     from rekal.cli.main import run_command_line
@@ -48,6 +50,15 @@ def record(words: Sequence[str], out: Path) -> int:
     finally:
         sys.setprofile(None)
         out.write_text(json.dumps(summary(called)), encoding="utf-8")
+
+
+def is_importing(frame: FrameType | None) -> bool:
+    """True if ``frame`` runs because a module of ours is being imported."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and Path(frame.f_code.co_filename).is_relative_to(PACKAGE):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def summary(called: set[CodeType]) -> dict[str, list[str]]:
@@ -183,11 +194,11 @@ def main() -> int:
     if chosen.list:
         print("\n".join(met[chosen.list]["files"]))
         return 0
-    print("| journey | files | aim | functions | classes |\n|---|---|---|---|---|")
-    for name, aim in AIMS.items():
+    print("| journey | files | bound | aim | functions | classes |\n|---|---|---|---|---|---|")
+    for name, bound in BOUNDS.items():
         files, functions, classes = (len(met[name][what]) for what in ("files", "functions", "classes"))
-        print(f"| {name} | {files} | {aim} | {functions} | {classes} |")
-    return int(any(len(met[name]["files"]) > aim for name, aim in AIMS.items()))
+        print(f"| {name} | {files} | {bound} | {AIMS[name]} | {functions} | {classes} |")
+    return int(any(len(met[name]["files"]) > bound for name, bound in BOUNDS.items()))
 
 
 if __name__ == "__main__":
