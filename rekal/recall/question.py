@@ -1,4 +1,4 @@
-"""What a question asks for, before anything is searched: content words, and the anchors that answers must belong to.
+"""A question before anything is opened: its parts, content words, the anchors that answers must belong to.
 
 No model and no store is needed. An *anchor* is the part of a question that pins its answer to one person, file, symbol
 or number; evidence about another one answers another question. A *thin* question names no topic at all.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import pairwise
 from typing import Literal
 
 import msgspec
 
+from rekal.errors import NOTHING_FOUND
 from rekal.index.text import document_terms, query_words
-from rekal.recall.dates import CALENDAR
+from rekal.recall.answer import Answer
+from rekal.recall.dates import CALENDAR, read_periods
 from rekal.recall.word_lists import (
     ASKERS,
     CHATTER,
@@ -23,6 +26,7 @@ from rekal.recall.word_lists import (
     GRAMMAR,
     KEYWORDS,
     STOP,
+    SUBJECTS,
     SYNTAX,
     cut_dense_frames,
     find_language,
@@ -297,3 +301,64 @@ def in_first_person(text: str, asked: str | None, others: Sequence[str] = ()) ->
             text = re.sub(rf"{edge}['’]s(?!\w)", possessive, text)
             text = re.sub(rf"{edge}(?![\w@])", subject, text)
     return text
+
+
+# A long prompt in parts: what somebody asks, apart from the output that they pasted beside it.
+#
+# A pasted trace has more words than the question, and the store has never seen most of them. So each sentence is judged
+# by itself, too, and the best verdict counts.
+
+LONG = 25  # words: a shorter prompt is one question
+MOST_PARTS = 12
+_FEWEST_WORDS = 3
+_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
+# Lines of a log, a trace, a listing or a diff. Their words are nobody's question.
+_OUTPUT = re.compile(
+    r"""^\s*(?:File\ "|Traceback\b|at\ [\w$.<>]+\s?\(|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|\d+\s*[|:]\s
+        |[+-]{1,3}\s?[\w/]|@@\ |\$\ |>>>\ |E\s{3,}|[\w.]+(?:Error|Exception)\b:|\s{4,}\S)""",
+    re.VERBOSE,
+)
+
+
+def is_long(text: str) -> bool:
+    """True for a prompt that may hold more than its question."""
+    return len(text.split()) > LONG
+
+
+def split_prompt(text: str) -> list[str]:
+    """Sentences of a long prompt that may be its question, pasted output left out; none for a short one."""
+    if not is_long(text):
+        return []
+    kept = "\n".join(line for line in text.split("\n") if not _OUTPUT.match(line))
+    parts = [part.strip() for part in _END.split(kept)]
+    return [part for part in parts if len(part.split()) >= _FEWEST_WORDS][:MOST_PARTS]
+
+
+# A look at a question before anything is opened: most prompts that a host hands over ask a memory for nothing.
+#
+# "Yes, do it" needs no index, no vectors and no numpy. Whatever might name something that only the store knows (a
+# person, a branch, a file, a time) is left to it.
+
+_PLAIN = STOP | CHATTER | FRAMES
+# "on main" and "the … branch" name a branch by words that are chatter elsewhere.
+_BRANCH = re.compile(r"\bon\b|\bbranch", re.I)
+_SHORTEST_COMMIT = 7  # digits by which a question names one
+
+
+def refuse_thin(text: str, now: datetime) -> Answer | None:
+    """Return the answer to a text that asks for nothing whatever a store holds; None when the store must be asked."""
+    if not text.strip() or is_long(text) or _BRANCH.search(text) or read_periods(text, now):
+        return None
+    words = [bare_word(word) for word in text.split()]
+    # A capital inside a sentence may be somebody's name, whatever it spells: "Will", "May".
+    if any(word[:1].isupper() and word != "I" for word in words[1:]):
+        return None
+    known = all(not word or word.replace("'", "").casefold() in _PLAIN or _is_number(word) for word in words)
+    if not known or read_question(text).thin is None or (len(words) == 1 and words[0].casefold() in SUBJECTS):
+        return None
+    return Answer("SILENCE", "thin_question", 0.0, text, [], [], [], NOTHING_FOUND)
+
+
+def _is_number(word: str) -> bool:
+    """True for a number that cannot be the name of a commit, which may be written in digits alone."""
+    return word.isdigit() and len(word) < _SHORTEST_COMMIT

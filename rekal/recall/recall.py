@@ -1,8 +1,8 @@
 """Recall: one question, one verdict.
 
 A question that only names something (a file, a time, a person) is answered by the sessions that it names. One with a
-topic is judged by absolute evidence from the whole store (:mod:`rekal.recall.judge`); filters, names and openings only
-choose and order what is shown once the gates have opened.
+topic is judged by absolute evidence from the whole store (:mod:`rekal.recall.readings`); filters, names and openings
+only choose and order what is shown once the gates have opened.
 """
 
 from __future__ import annotations
@@ -20,13 +20,21 @@ from rekal.index.filters import Filters, filtered_turns
 from rekal.index.knowledge import FoundPassage, search_knowledge
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason, StorePerson
-from rekal.recall.boosts import boost_named
-from rekal.recall.excerpts import excerpt_sessions, list_shown_sessions
-from rekal.recall.judge import Judged, Reading, Ruling, judge_reading, read_in_store
+from rekal.recall.excerpts import boost_named, excerpt_sessions, list_shown_sessions
 from rekal.recall.mentions import NamedThing, Reach
-from rekal.recall.named_sessions import Listing, WordUse, find_word_use, list_named, weigh_word
-from rekal.recall.prompts import is_long, split_prompt
-from rekal.recall.question import Question
+from rekal.recall.question import Question, is_long, split_prompt
+from rekal.recall.readings import (
+    GateRuling,
+    Judged,
+    NamedSessions,
+    Reading,
+    WordUse,
+    find_word_use,
+    judge_reading,
+    list_named,
+    read_in_store,
+    weigh_word,
+)
 from rekal.recall.search import Look, list_people
 
 # A tracked passage answers when it holds nearly all that the question weighs: prose about everything matches anything
@@ -111,7 +119,7 @@ def _answer_named(reader: IndexReader, reading: Reading, filters: Filters, optio
     return _answer_word(reader, reading, use, options) if use is not None else None
 
 
-def _answer_list(reader: IndexReader, asked: Question, listing: Listing, options: Options) -> Answer:
+def _answer_list(reader: IndexReader, asked: Question, listing: NamedSessions, options: Options) -> Answer:
     if not listing.numbers:
         return _silence(asked.text, "nothing_named")
     shown = list_shown_sessions(reader, listing.numbers[: options.limit], listing.turns, options.budget)
@@ -166,7 +174,7 @@ def _answer_topic(
     return judged.reading, msgspec.structs.replace(answer, features=features)
 
 
-def _falls_just_short(seen: Look, ruling: Ruling) -> bool:
+def _falls_just_short(seen: Look, ruling: GateRuling) -> bool:
     """True if the evidence is near the cut and one session stands out: right in nine of ten such cases."""
     best, second = np.sort(seen.sessions)[::-1][:2] if len(seen.sessions) > 1 else (*seen.sessions, 0.0)
     return bool(ruling.margin >= -PERHAPS_WITHIN and best > 0 and (best - second) / best >= PERHAPS_AHEAD)

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 from stores import Bools, Floats, Store, Vectors, is_stranger, keywords_only
 
-from rekal.recall.boosts import NAMED
 from rekal.recall.claims import Claims
 from rekal.recall.dates import Period
+from rekal.recall.excerpts import NAMED
 from rekal.recall.question import Question
 from rekal.recall.scores import Found, measure_coverage, measure_presence, rank_sessions, rank_turns
 

@@ -12,7 +12,7 @@ from models import Arm, person_of, present_of
 from rows import Row
 
 from rekal.recall.gate import Gate, load_weights
-from rekal.recall.judge import SMALL_STORE
+from rekal.recall.readings import SMALL_STORE
 from rekal.recall.recall import Options
 
 ARMS: tuple[Arm, ...] = ("dense", "lexical")

@@ -11,7 +11,7 @@ import pytest
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import open_index
 from rekal.recall.answer import Answer
-from rekal.recall.boosts import OPENED
+from rekal.recall.excerpts import OPENED
 from rekal.recall.recall import Options, answer_question
 from rekal.store.ledger import open_ledger
 from tests.index.ledgers import START, Store, session

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rekal.recall.first_look import refuse_thin
+from rekal.recall.question import refuse_thin
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
 

@@ -9,10 +9,9 @@ import pytest
 
 from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
-from rekal.recall import corrections
-from rekal.recall.corrections import correct_spelling
-from rekal.recall.prompts import split_prompt
-from rekal.recall.question import read_question
+from rekal.recall import mentions
+from rekal.recall.mentions import correct_spelling
+from rekal.recall.question import read_question, split_prompt
 from rekal.recall.recall import Options, answer_question
 from tests.index.ledgers import Store, session
 
@@ -112,12 +111,12 @@ def test_names_and_known_words_stay_as_typed(reader: IndexReader, question: str)
     ["porker", "workers", "backend", "deserialize", "handlers", "caching", "timeouts", "worktrees", "dropped"],
 )
 def test_a_word_that_is_spelled_right_stays_whatever_the_store_has(word: str) -> None:
-    assert corrections.is_spelled_right(word)
+    assert mentions.is_spelled_right(word)
 
 
 @pytest.mark.parametrize("typed", ["chunsk", "regeister", "retyr", "wrker", "temporaly", "addventure", "prompte"])
 def test_a_slip_is_no_word(typed: str) -> None:
-    assert not corrections.is_spelled_right(typed)
+    assert not mentions.is_spelled_right(typed)
 
 
 def test_a_word_of_the_language_is_not_read_as_a_similar_one_of_the_store(tmp_path: Path) -> None:

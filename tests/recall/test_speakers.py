@@ -13,7 +13,7 @@ from rekal.index.filters import NO_FILTERS
 from rekal.index.reader import IndexReader, open_index
 from rekal.recall.claims import OWNERSHIP, Claims
 from rekal.recall.gate import Attention
-from rekal.recall.judge import read_in_store
+from rekal.recall.readings import read_in_store
 from rekal.recall.recall import Options, answer_question
 from rekal.recall.search import list_people
 from tests.index.ledgers import Store, session

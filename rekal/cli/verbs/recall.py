@@ -26,7 +26,7 @@ from rekal.daemon.spawn import wake_daemon, wake_worker
 from rekal.errors import FOUND, NoRepository, NotInitialised, StoreError, UsageError
 from rekal.plain_text import clean_text
 from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin, StorePerson
-from rekal.recall.first_look import refuse_thin
+from rekal.recall.question import refuse_thin
 from rekal.recall.silences import describe_silence
 from rekal.store.usage_log import CHARACTERS_OF_A_TOKEN, add_use
 
