@@ -17,7 +17,7 @@ import pytest
 from rekal.app.resources import Kept
 from rekal.cli.verb_table import VERBS
 from rekal.daemon import client
-from rekal.daemon.server import Daemon, RecallRequest, Served
+from rekal.daemon.server import Daemon, RecallRequest, Served, _fingerprint_code
 from rekal.index.vectors import append_vectors
 from tests.fake_embedder import FakeEmbedder
 from tests.support.app import Rekal
@@ -183,6 +183,31 @@ def test_nobody_else_is_talked_to(place: Path, serve: Serve, monkeypatch: pytest
         other.setattr("rekal.daemon.server.read_peer_uid", lambda link: os.getuid() + 1)
         assert client.hand_over_recall(VERBS, LONG, LONG) is None
     assert client.hand_over_recall(VERBS, LONG, LONG) == 7
+
+
+def test_one_whose_code_was_replaced_answers_nobody_and_goes(place: Path) -> None:
+    states = iter([1, 1, 2])
+    clock = iter([0.0] + [float(second) for second in range(2, 90, 2)])
+    daemon = Daemon(place, lambda request: None, clock=lambda: next(clock), code=lambda: next(states))
+    thread = threading.Thread(target=daemon.serve)
+    thread.start()
+    same = client.connect_daemon(LONG)
+    assert same is not None
+    same.close()
+    assert client.connect_daemon(LONG) is None
+    thread.join(LONG)
+    assert not thread.is_alive()
+    assert not place.exists()
+
+
+def test_a_file_of_the_program_that_changes_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    module = tmp_path / "sub" / "one.py"
+    module.write_text("a = 1\n", encoding="utf-8")
+    before = _fingerprint_code(tmp_path)
+    assert _fingerprint_code(tmp_path) == before
+    module.write_text("a = 22\n", encoding="utf-8")
+    assert _fingerprint_code(tmp_path) != before
 
 
 def test_it_goes_when_nobody_asks(place: Path) -> None:

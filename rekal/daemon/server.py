@@ -7,6 +7,7 @@ client that is not greeted at once runs its command itself, which costs less tha
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -21,6 +22,20 @@ from rekal.daemon.client import GREETING, STOP, read_peer_uid, receive_frame, se
 IDLE = 15 * 60.0  # seconds without a request, then it goes
 _TICK = 20.0
 _PATIENCE = 1.0  # with a client that connects and says nothing
+
+
+_LOOK_AGAIN = 1.0  # seconds; to look at 300 files takes some milliseconds
+_PACKAGE = Path(__file__).parents[1]
+
+
+def _fingerprint_code(package: Path) -> int:
+    """Return a number that changes with any file of the program: a checkout of another state keeps the version."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        with contextlib.suppress(OSError):  # it is being replaced
+            state = path.stat()
+            found.append((str(path), state.st_size, state.st_mtime_ns))
+    return hash(tuple(found))
 
 
 class RecallRequest(msgspec.Struct, frozen=True):
@@ -56,10 +71,17 @@ class Daemon:
     """Serves one socket until it is idle for too long, told to stop, or another daemon has taken its place."""
 
     def __init__(
-        self, path: Path, run: Run, *, idle: float = IDLE, clock: Callable[[], float] = time.monotonic
+        self,
+        path: Path,
+        run: Run,
+        *,
+        idle: float = IDLE,
+        clock: Callable[[], float] = time.monotonic,
+        code: Callable[[], int] = lambda: _fingerprint_code(_PACKAGE),
     ) -> None:
-        """Listen at ``path``; its directory exists and is private."""
+        """Listen at ``path``; its directory exists and is private. ``code`` tells the program's present code."""
         self._path, self._run, self._idle, self._clock = path, run, idle, clock
+        self._code, self._loaded = code, code()
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         # Renamed into place: no moment without a socket, and a dead daemon's is replaced.
         taking = path.with_suffix(f".{os.getpid()}")
@@ -69,7 +91,7 @@ class Daemon:
         self._listening.listen(8)
         self._number = taking.stat().st_ino
         taking.replace(path)
-        self._last = clock()
+        self._last = self._compared = clock()
 
     def serve(self, kept: Kept | None = None) -> None:
         """Answer until the end; between requests let go of indexes of ``kept`` that were replaced."""
@@ -106,8 +128,18 @@ class Daemon:
             except OSError:
                 return  # the client left
 
+    def _is_outdated(self) -> bool:
+        """True once the program's files are not those that this process has loaded, looked at once a second."""
+        if self._clock() - self._compared < _LOOK_AGAIN:
+            return False
+        self._compared = self._clock()
+        return self._code() != self._loaded
+
     def _answer(self, link: socket.socket) -> None:
         if read_peer_uid(link) != os.getuid():
+            return
+        if self._is_outdated():  # a client that is not greeted runs its command itself, with the code of now
+            self._idle = 0.0
             return
         link.settimeout(_PATIENCE)
         link.sendall(GREETING)
