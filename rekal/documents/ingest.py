@@ -24,7 +24,7 @@ from rekal.store import source_state
 from rekal.store.ledger import Ledger
 from rekal.store.source_state import SourceState, read_states, save_states
 
-_BATCH = 4 << 20  # characters of text written in one transaction, about
+_BATCH = 1 << 20  # characters of text written in one transaction, about: what is held grows with it
 _BATCH_SOURCES = 500
 _READ_AT_ONCE = 1 << 20
 
