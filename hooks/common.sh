@@ -112,6 +112,14 @@ rekal_start() {
     ) < /dev/null > /dev/null 2>> "$rekal_home/worker.log" &
 }
 
+# Says once that the store is gone, under both of its names: from then on nothing is captured.
+rekal_say_gone() {
+    [ -f "$rekal_home/lock" ] || return # there was none
+    [ -f "$rekal_home/data.db" ] || [ -f "$rekal_root/.rekal/data.db" ] || [ -f "$rekal_home/said-gone" ] && return
+    { true > "$rekal_home/said-gone"; } 2> /dev/null || return # not with `:`, whose failure would end the hook
+    echo 'rekal: the store of this repository is gone and nothing is captured; `rekal init` makes a new one' >&2
+}
+
 # Whether there is a hook to run that was here before rekal: as for git, one that is not executable is none.
 rekal_has_chained() {
     @HAS_CHAINED@

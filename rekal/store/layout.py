@@ -205,6 +205,7 @@ class Layout(msgspec.Struct, frozen=True):
                 directory.mkdir(parents=True, exist_ok=True)
                 # Files below keep whatever the umask gave them: nobody else gets as far as to them.
                 directory.chmod(0o700)
+            (self.run / "said-gone").unlink(missing_ok=True)  # a hook's, of the store before this one
             readme = self.directory / "README"
             if not readme.exists():
                 readme.write_text(README, encoding="utf-8")

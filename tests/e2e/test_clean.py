@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 from tests.support.installed_rekal import Live, listing, worked
@@ -76,3 +78,19 @@ def test_the_first_commit_after_switching_off_is_the_last_to_start_a_worker(live
     assert sorted(live.layout.spool.iterdir()) == waiting
     assert live.rows("SELECT native_id FROM sessions") == []
     assert native
+
+
+def test_a_commit_says_once_that_the_store_is_gone(live: Live) -> None:
+    def commit() -> str:
+        call = ["git", "commit", "-q", "--allow-empty", "-m", "more"]
+        return subprocess.run(call, cwd=live.root, capture_output=True, text=True, timeout=60, check=True).stderr
+
+    assert commit() == ""
+    live.settle()
+    shutil.rmtree(live.layout.directory)
+    live.layout.second.unlink()
+    assert commit().startswith("rekal: the store of this repository is gone and nothing is captured")
+    assert commit() == ""
+    live("init", "--backfill", "0", "--hooks-only")
+    assert commit() == ""
+    live.settle()
