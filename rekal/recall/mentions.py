@@ -65,6 +65,8 @@ class Reach(msgspec.Struct, frozen=True):
         if named.filters is None:
             return None
         sessions = session_mask(reader, named.filters)
+        if named.kind == "person" and not sessions.any():  # no author: somebody who speaks in turns
+            sessions = reader.speakers.sessions_of(reader.units("turn").session, [named.text], len(sessions))
         turns = turn_mask(reader, named.filters, sessions)
         sessions &= sessions_in_time(reader, named.filters, turns)
         for number, parent in enumerate(reader.sessions.parents):

@@ -16,7 +16,7 @@ from rekal.recall.gate import Attention
 from rekal.recall.readings import read_in_store
 from rekal.recall.recall import Options, answer_question
 from rekal.recall.search import list_people
-from tests.index.ledgers import Store, session
+from tests.index.ledgers import START, Store, session
 
 PETS = session(
     "pets", "Rosa: My dog is called Biscuit.", "Yusuf: I have a parrot.", "Rosa: Lovely!", "Yusuf: It talks."
@@ -58,6 +58,15 @@ def test_it_is_said_who_is_an_author_and_who_speaks(reader: IndexReader) -> None
     people = answer_question(reader, "parrot", NO_FILTERS, Options(explain=True)).people
     assert people
     assert [(one.name, one.kind) for one in people][:2] == [("Ada", "author"), ("Ines", "speaker")]
+
+
+def test_a_speaker_reaches_the_sessions_in_which_they_speak(reader: IndexReader) -> None:
+    answer = answer_question(reader, "what did Ines do", NO_FILTERS, Options())
+    assert [hit.session_id for hit in answer.sessions] == [TRIPS.id]
+    pin = next(pin for pin in answer.anchors if pin.kind == "person")
+    assert (pin.text, pin.sessions, pin.shown) == ("Ines", 1, 1)
+    both = answer_question(reader, "what did Rosa do on March 1, 2026", NO_FILTERS, Options(now=START))
+    assert {hit.session_id for hit in both.sessions} == {PETS.id, TRIPS.id}
 
 
 def test_an_author_called_like_a_word_of_the_store_is_no_person(tmp_path: Path) -> None:
