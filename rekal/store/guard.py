@@ -297,13 +297,16 @@ def _refuse_foreign(path: Path, run: Path, tables: OurTables) -> None:
 
 def _find_strange(path: Path, tables: OurTables) -> str:
     """Say what the file at ``path`` holds and should not, or lacks; empty when there is nothing."""
-    from rekal.store.database import open_beside, quote_path, translated_errors
+    from rekal.store.database import duckdb, open_beside, quote_path, translate_error, translated_errors
 
     # Not opened as the connection's own database: there its macros would stand in for the functions that we ask with.
     con = open_beside(path)
     try:
-        with translated_errors(path):
+        try:
             con.execute(f"ATTACH {quote_path(path)} AS {_LOOKED_AT} (READ_ONLY)")
+        except duckdb.Error as error:  # of any class: a file of another program asks for an extension
+            raise translate_error(error, path) from error
+        with translated_errors(path):
             found = _read_objects(con, _LOOKED_AT)
             odd = _compare(con, found, tables)
     finally:
