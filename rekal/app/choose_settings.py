@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +119,16 @@ class SettingsList(msgspec.Struct, frozen=True):
     warnings: list[str]
 
 
+def _no_setting(key: str) -> ConfigError:
+    near = get_close_matches(key, HELP, 1) or [name for name in HELP if name.endswith(f".{key}")][:1]
+    hint = f"did you mean {near[0]}?" if near else "`rekal config` lists them all"
+    return ConfigError(f"there is no setting {key}", hint)
+
+
 def list_settings(app: App, key: str | None) -> SettingsList:
     """List all settings, or the one called ``key``. ConfigError when there is none of that name."""
     if key is not None and key not in HELP:
-        raise ConfigError(f"there is no setting {key}", "`rekal config` lists them all")
+        raise _no_setting(key)
     values = msgspec.to_builtins(app.config)
     settings = [Setting(k, _value_at(values, k), text) for k, text in HELP.items() if key in (None, k)]
     return SettingsList(settings, [str(f) for f in app.settings.files], list(app.settings.warnings))
@@ -133,7 +140,7 @@ def set_setting(app: App, key: str, text: str, *, user: bool) -> Path:
     ``text`` is read as YAML: ``true``, ``0.5``, ``[a, b]``; empty takes the setting out of the file.
     """
     if key not in HELP:
-        raise ConfigError(f"there is no setting {key}", "`rekal config` lists them all")
+        raise _no_setting(key)
     if not user:
         app.require_store()
     path = user_file(app.env, app.home) if user else app.layout.own_config

@@ -78,6 +78,14 @@ _QUESTION_WORDS = frozenset(
         "you",
     ]
 )
+# What other programs call it; with a sentence behind them these words are a question all the same.
+_OTHER_NAMES = {
+    "add": "remember", "ask": "recall", "blame": "why", "capture": "checkpoint", "cat": "show", "commit": "checkpoint",
+    "continue": "resume", "delete": "forget", "diff": "report", "fetch": "sync", "grep": "find", "install": "init",
+    "list": "sessions", "ls": "sessions", "open": "show", "pull": "sync", "purge": "forget", "remove": "forget",
+    "rm": "forget", "search": "recall", "settings": "config", "setup": "init", "uninstall": "clean", "upgrade": "init",
+    "view": "show",
+}  # fmt: skip
 _COUNT = re.compile(r"-\d+")
 _SHORT = 5  # letters of a verb in which one edit makes another word, not two
 _TYPED = 2  # words after a mistyped verb: more of them are a question
@@ -116,6 +124,9 @@ def refuse_mistyped(words: Sequence[str], verbs: Collection[str]) -> None:
         return
     if len(plain) > _TYPED and not any(word.startswith("--") for word in words[1:]):
         return
+    if verb := _OTHER_NAMES.get(first):
+        hint = f"did you mean `rekal {verb}`? To ask about the word: `rekal recall {first}`"
+        raise UsageError(f"there is no verb `{first}`", hint)
     # Of two verbs as near (`stauts`), the one of the same length: letters are swapped more often than left out.
     edits, _, verb = min((count_edits(first, verb), abs(len(first) - len(verb)), verb) for verb in verbs)
     if edits <= (1 if min(len(first), len(verb)) <= _SHORT else 2):
@@ -229,7 +240,7 @@ def _run_guarded(action: Callable[[], object]) -> int:
         print_note(str(error))
         return error.exit_code
     except click.ClickException as error:
-        print_note(error.format_message())
+        print_note(_describe_misuse(error))
         return USAGE
     except (KeyboardInterrupt, click.Abort):
         print_note("interrupted; what was stored before is kept, and running the command again goes on from there")
@@ -245,6 +256,18 @@ def _run_guarded(action: Callable[[], object]) -> int:
         print_note(f"unexpected error, this is a bug; details are in {_write_report()}")
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _describe_misuse(error: click.ClickException) -> str:
+    """Return click's complaint as one sentence with the command that explains the verb."""
+    context = getattr(error, "ctx", None)
+    verb = context.info_name if context is not None and context.parent is not None else ""
+    explained = f"`rekal help {verb}` explains it" if verb else "`rekal help` lists what there is"
+    if isinstance(error, click.MissingParameter):
+        missing = error.param.make_metavar(context) if error.param and context else "more words"
+        return f"`rekal {verb}` needs {missing}; {explained}"
+    message = error.format_message().rstrip(".")
+    return f"{message[:1].lower()}{message[1:]}; {explained}"
 
 
 def _survive_any_locale() -> None:

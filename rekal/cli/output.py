@@ -174,4 +174,18 @@ def format_source(source: str) -> str:
     return f"{name}:{turn}" if mark and turn.isdigit() and name.isalnum() else source
 
 
+class AgentName(click.ParamType):  # type: ignore[type-arg]  # generic in late releases of click alone
+    """The name of an agent that some adapter reads; UsageError for another, so that a slip is no empty answer."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from rekal.agents.registry import agent_names  # only where the option is given
+
+        known = agent_names()
+        if value not in known:
+            raise UsageError(f"unknown agent {clean_line(value)[:60]}", f"known are {', '.join(known)}")
+        return value
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -10,7 +10,16 @@ import click
 from rekal.app import read_ledger
 from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import Mentions
-from rekal.cli.output import count_of, format_minute, format_origin, json_option, one_line, print_record, short_id
+from rekal.cli.output import (
+    AgentName,
+    count_of,
+    format_minute,
+    format_origin,
+    json_option,
+    one_line,
+    print_record,
+    short_id,
+)
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.store.session_list import SessionFilter, TextFilter
 
@@ -25,7 +34,7 @@ from rekal.store.session_list import SessionFilter, TextFilter
 @click.option("--all", "everything", is_flag=True, help="Print all of them, however many.")
 @click.option("--since", help="Only turns from then on: 2026-03-01, 'last week', 30d or a commit.")
 @click.option("--until", help="Only turns up to then.")
-@click.option("--agent", help="Only sessions of this agent.")
+@click.option("--agent", type=AgentName(), help="Only sessions of this agent.")
 @click.option("--author", help="Only sessions of this person: part of a name or e-mail address.")
 @click.option("--branch", help="Only sessions on this branch.")
 @click.option("--file", "path", help="Only sessions that touched this path, or a path below it.")

@@ -11,7 +11,16 @@ from rekal.app import read_ledger
 from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import CommitLog, DrawnCommit
 from rekal.cli.memory_output import cited_row
-from rekal.cli.output import format_day, format_name, format_origin, json_option, one_line, print_record, short_id
+from rekal.cli.output import (
+    AgentName,
+    format_day,
+    format_name,
+    format_origin,
+    json_option,
+    one_line,
+    print_record,
+    short_id,
+)
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.model import SessionRange
 from rekal.store.commit_rows import LogFilter
@@ -24,7 +33,7 @@ from rekal.store.commit_rows import LogFilter
 )
 @click.option("--file", "path", help="Only commits that changed this path or a path below it.")
 @click.option("--author", help="Only commits by this person: part of an e-mail address or of a session's author.")
-@click.option("--agent", help="Only commits with a session of this agent.")
+@click.option("--agent", type=AgentName(), help="Only commits with a session of this agent.")
 @click.option("--since", help="Only commits from then on: 2026-03-01, 'last week', 30d or a commit.")
 @click.option("--until", help="Only commits up to then.")
 @click.option("--oneline", is_flag=True, help="A line a commit.")

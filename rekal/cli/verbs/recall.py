@@ -10,6 +10,7 @@ import click
 
 from rekal.app.context import App, find_app, is_for_agent, local_now
 from rekal.cli.output import (
+    AgentName,
     count_of,
     fence_lines,
     format_day,
@@ -41,7 +42,7 @@ _NAMED = ("date", "commit", "branch", "agent")
 @click.option("--file", "file", help="Only sessions that touched this path, or a path below it.")
 @click.option("--commit", help="Only sessions that led to this commit.")
 @click.option("--author", help="Only sessions of this person: part of a name or e-mail address.")
-@click.option("--agent", help="Only sessions of this agent.")
+@click.option("--agent", type=AgentName(), help="Only sessions of this agent.")
 @click.option("--actor", type=click.Choice(["human", "agent"]), help="Only a person's sessions, or only sub-agents'.")
 @click.option("--branch", help="Only sessions on this branch.")
 @click.option("--since", help="Only turns from this date on (2026-03-01, 'last week') or of this age (30d).")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import click
 
-from rekal.agents import registry
 from rekal.app import read_ledger
 from rekal.app.context import find_app, read_moment
 from rekal.app.read_ledger import SessionList
 from rekal.cli.output import (
+    AgentName,
     count_of,
     format_day,
     format_name,
@@ -20,7 +20,7 @@ from rekal.cli.output import (
     print_record,
     short_id,
 )
-from rekal.errors import FOUND, NOTHING_FOUND, UsageError
+from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.store.session_list import SessionFilter
 
 
@@ -29,7 +29,7 @@ from rekal.store.session_list import SessionFilter
 @click.option("--all", "everything", is_flag=True, help="List all of them, however many.")
 @click.option("--since", help="Only sessions at work since then: 2026-03-01, 'last week', 30d or a commit.")
 @click.option("--until", help="Only sessions begun by then.")
-@click.option("--agent", help="Only sessions of this agent.")
+@click.option("--agent", type=AgentName(), help="Only sessions of this agent.")
 @click.option("--author", help="Only sessions of this person: part of a name or e-mail address.")
 @click.option("--branch", help="Only sessions on this branch.")
 @click.option("--file", "path", help="Only sessions that touched this path, or a path below it.")
@@ -53,8 +53,6 @@ def command(
     """
     app = find_app()
     app.require_store()
-    if agent is not None and agent not in registry.agent_names():
-        raise UsageError(f"unknown agent {agent}", f"known are {', '.join(registry.agent_names())}")
     wanted = SessionFilter(
         since=read_moment(app, since),
         until=read_moment(app, until, end=True),

@@ -11,7 +11,7 @@ import msgspec
 from rekal.app.context import find_app
 from rekal.app.hosts.brief import make_brief
 from rekal.app.hosts.resume import find_named, find_resumable
-from rekal.cli.output import json_option, print_record
+from rekal.cli.output import AgentName, json_option, print_record
 from rekal.cli.verbs.hosts.brief import brief_lines
 from rekal.errors import FOUND, NOTHING_FOUND
 
@@ -26,7 +26,7 @@ class ResumeAnswer(msgspec.Struct, frozen=True):
 
 @click.command("resume")
 @click.argument("handle", metavar="[ID]", required=False)
-@click.option("--agent", help="Only a session of this agent.")
+@click.option("--agent", type=AgentName(), help="Only a session of this agent.")
 @json_option
 def command(handle: str | None, agent: str | None, as_json: bool) -> int:
     """Print the command that goes on with this branch's last session of yours, and the hand-over.
