@@ -267,7 +267,7 @@ def refuse_foreign_databases(layout: Layout, index_tables: OurTables) -> None:
 def note_own_file(path: Path, run: Path) -> None:
     """Note that the database at ``path``, as it is now, was made or looked at here."""
     with contextlib.suppress(OSError):  # a store that cannot be written is looked at again
-        write_atomically(run / f"{_KNOWN}{path.name}", _signature(path))
+        write_atomically(run / f"{_KNOWN}{path.stem}", _signature(path))
 
 
 def _signature(path: Path) -> bytes:
@@ -277,7 +277,7 @@ def _signature(path: Path) -> bytes:
 
 def _is_noted(path: Path, run: Path) -> bool:
     """True for a database that was made or looked at here, and has not changed since."""
-    return read_or_empty(run / f"{_KNOWN}{path.name}") == _signature(path)
+    return read_or_empty(run / f"{_KNOWN}{path.stem}") == _signature(path)
 
 
 def _refuse_foreign(path: Path, run: Path, tables: OurTables) -> None:

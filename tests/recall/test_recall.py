@@ -168,7 +168,7 @@ def test_asking_does_not_touch_the_users_index(team: Rekal) -> None:
 @pytest.fixture
 def spring(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's clock says half past noon on 6 March 2026."""
-    for place in ("ask_question", "moments"):
+    for place in ("ask_question", "context"):
         monkeypatch.setattr(f"rekal.app.{place}.local_now", lambda: datetime(2026, 3, 6, 12, 30, tzinfo=UTC))
 
 
