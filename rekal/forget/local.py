@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from rekal import ids
 from rekal.errors import RekalError
 from rekal.forget import history, logs, own_ref
 from rekal.forget.own_ref import Unpublished
@@ -87,24 +88,46 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
         hold_lock(layout.lock, wait=_WAIT, purpose="forgetting"),
     ):
         with open_ledger(layout.data, read_only=False, wait=_WAIT) as ledger:
-            matched: set[str] = set()
-            found = find_targets(ledger.con, request, matched)
-            if not found.targets:
-                raise NothingMatches("nothing here matches", "nothing was changed")
-            matches, needles = request.matches(), forget_targets.match_any_text(found.needles)
-            mention: Match = lambda text: matches(text) or needles(text)  # noqa: E731 - one name, used twice
-            cleared = logs.remove_mentions(layout, mention)
-            layout.unfinished_forgetting.touch()
-            prompts = forget_targets.select_prompts(ledger.con, found.targets)
-            # Before the deletion: afterwards nothing tells whose sessions they were.
-            others = forget_targets.find_other_owners(ledger.con, found.targets)
-            with ledger.transaction():
-                forget_targets.clear_local_texts(ledger.con, mention, found.needles)  # which name the sessions, too
-                erased = erase(ledger.con, found.targets)
-                name = record_request(ledger, found.targets, request.kinds, place.repo.author().name)
-                add_forgotten_words(ledger.con, name, _words_to_refuse(request, matched, prompts))
-            history.note_for_undo(layout.run, name, erased.touched, erased.commits)
-        return ForgetResult(name, erased, cleared, others, _finish_deletion(place))
+            done = _delete_from_ledger(place, ledger, request)
+        return msgspec.structs.replace(done, unpublished=_finish_deletion(place))
+
+
+def _delete_from_ledger(place: ForgetPlace, ledger: Ledger, request: ForgetRequest) -> ForgetResult:
+    layout = place.layout
+    matched: set[str] = set()
+    found = find_targets(ledger.con, request, matched)
+    if not found.targets:
+        return _forget_questions(place, ledger, request, matched)
+    matches, needles = request.matches(), forget_targets.match_any_text(found.needles)
+    mention: Match = lambda text: matches(text) or needles(text)  # noqa: E731 - one name, used twice
+    cleared = logs.remove_mentions(layout, mention)
+    layout.unfinished_forgetting.touch()
+    prompts = forget_targets.select_prompts(ledger.con, found.targets)
+    # Before the deletion: afterwards nothing tells whose sessions they were.
+    others = forget_targets.find_other_owners(ledger.con, found.targets)
+    with ledger.transaction():
+        forget_targets.clear_local_texts(ledger.con, mention, found.needles)  # which name the sessions, too
+        erased = erase(ledger.con, found.targets)
+        name = record_request(ledger, found.targets, request.kinds, place.repo.author().name)
+        add_forgotten_words(ledger.con, name, _words_to_refuse(request, matched, prompts))
+    history.note_for_undo(layout.run, name, erased.touched, erased.commits)
+    return ForgetResult(name, erased, cleared, others)
+
+
+def _forget_questions(place: ForgetPlace, ledger: Ledger, request: ForgetRequest, matched: set[str]) -> ForgetResult:
+    """Forget what stands in questions and logs alone, which no tombstone can name. Raises NothingMatches."""
+    if request.names and not (request.texts or request.patterns or request.paths):
+        raise NothingMatches("nothing here matches", "nothing was changed")
+    mention = request.matches(matched)
+    traces = logs.remove_mentions(place.layout, mention)
+    with ledger.transaction(indexed=False):
+        traces += forget_targets.clear_local_texts(ledger.con, mention, ())
+        if not traces:
+            raise NothingMatches("nothing here matches", "nothing was changed")
+        # Before it is deleted: the file must be written anew, by whoever comes next if this ends here.
+        place.layout.unfinished_forgetting.touch()
+        add_forgotten_words(ledger.con, ids.ulid(), _words_to_refuse(request, matched, ()))
+    return ForgetResult("", Erased(), traces)
 
 
 def _words_to_refuse(

@@ -184,12 +184,16 @@ def select_prompts(con: Connection, targets: Sequence[str]) -> list[str]:
     return [str(row[0]) for row in rows.fetchall()]
 
 
-def clear_local_texts(con: Connection, mention: Match, sessions: Sequence[str]) -> None:
-    """Take the forgotten out of the tables that never travel: questions that it answered, reasons, errors."""
+def clear_local_texts(con: Connection, mention: Match, sessions: Sequence[str]) -> int:
+    """Take the forgotten out of the tables that never travel: questions that it answered, reasons, errors.
+
+    Returns the number of texts that went.
+    """
     asked = con.execute("SELECT DISTINCT session_id, query FROM recall_edges WHERE query IS NOT NULL").fetchall()
     concerned = set(sessions)
     # One question may have led to several sessions: then the row of each of them repeats its words.
     queries = {query for session, query in asked if session in concerned or mention(query)}
+    cleared = len(queries)
     con.execute(
         """DELETE FROM recall_edges WHERE list_contains($queries::VARCHAR[], query)
            OR list_contains($sessions::VARCHAR[], session_id)""",
@@ -198,6 +202,8 @@ def clear_local_texts(con: Connection, mention: Match, sessions: Sequence[str]) 
     for table, column, blank in (("uncovered_commits", "reason", "''"), ("source_state", "error", "NULL")):
         texts = [text for (text,) in _select(con, f"DISTINCT {column} FROM {table}") if text and mention(text)]
         con.execute(f"UPDATE {table} SET {column} = {blank} WHERE list_contains(?::VARCHAR[], {column})", [texts])
+        cleared += len(texts)
+    return cleared
 
 
 def match_any_text(needles: Iterable[str], least: int = 12) -> Match:

@@ -69,7 +69,7 @@ def test_our_own_is_looked_at_once(app: App, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(guard, "_find_strange", lambda path, tables: pytest.fail(f"looked at {path}"))
     check_places(app)
     keep_second_name(app.layout)
-    (app.layout.run / "known-data.db").unlink()
+    (app.layout.run / "known-data").unlink()
     check_places(app)
 
 

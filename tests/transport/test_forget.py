@@ -378,3 +378,25 @@ def test_a_repeated_request_finishes_an_interrupted_one(rekal: Rekal, monkeypatc
     assert again.code == 0
     assert "finished" in again.out + again.err
     assert where(rekal, SECRET) == []
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_words_in_a_question_alone_are_forgotten_and_stay_out(rekal: Rekal, captured: bool) -> None:
+    """The question still waits in the spool, or is in the ledger already."""
+
+    def ask() -> None:
+        asked = spool.RecallEvent("opened", ("s" * 26,), datetime.now(UTC), SECRET)
+        spool.put_event(rekal.layout.spool, asked)
+
+    ask()
+    if captured:
+        rekal("checkpoint")
+    done = rekal("forget", "--text", SECRET, "--yes")
+    assert done.code == 0, done.err
+    assert "question" in done.out
+    ask()
+    rekal("checkpoint")
+    for folder in (rekal.layout.directory, rekal.layout.run):
+        for path in folder.rglob("*"):
+            assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+    assert rekal("forget", "--text", SECRET, "--yes").code == 1

@@ -83,7 +83,7 @@ def command(
         answer = forget_everywhere.forget_everywhere(app, request)
     print_record(answer, as_json, _lines, answer.notes)
     # With a note, an earlier request was finished: what it named is gone.
-    return FOUND if answer.erased.total or answer.act or answer.notes else NOTHING_FOUND
+    return FOUND if answer.erased.total or answer.act or answer.notes or answer.traces else NOTHING_FOUND
 
 
 def _forget_source(path: Path, *, yes: bool, dry_run: bool, personal: bool, as_json: bool) -> int:
@@ -163,6 +163,8 @@ def _describe_counts(e: Erased) -> str:
 
 def _lines(answer: ForgetAnswer) -> Iterator[str]:
     verb = "would go" if answer.dry_run else "forgotten"
-    yield f"{verb}: {_describe_counts(answer.erased)}" + (f"  ({answer.act})" if answer.act else "")
+    only_traces = answer.traces and not answer.erased.total
+    said = count_of(answer.traces, "question or line of a log", "questions or lines of logs") if only_traces else ""
+    yield f"{verb}: {said or _describe_counts(answer.erased)}" + (f"  ({answer.act})" if answer.act else "")
     for place in answer.out_of_reach:
         yield f"  out of reach: {place}"
