@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import json
 import os
+import socket
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +111,51 @@ def test_http_is_for_this_machine(rekal: Rekal) -> None:
     ran = rekal("mcp", "--http", "0.0.0.0:8787")
     assert ran.code == 2
     assert "not an address of this machine" in ran.err
+
+
+@contextlib.contextmanager
+def _served(root: Path) -> Iterator[tuple[int, str]]:
+    """`rekal mcp --http` as a process of its own: its port and the token that it prints."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "rekal", "mcp", "--http", f"127.0.0.1:{port}"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(command, cwd=root, env=env, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            token = server.stderr.readline().split("Bearer ")[1].split("`")[0]
+            until = time.monotonic() + 60
+            while True:
+                with socket.socket() as knock:
+                    if knock.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                assert server.poll() is None and time.monotonic() < until, "the server did not come up"
+            yield port, token
+        finally:
+            server.terminate()
+
+
+def _post(port: int, **headers: str) -> int:
+    """Status of an MCP request over a real socket; ``headers`` with their dashes as underscores."""
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+    try:
+        link.request("POST", "/mcp", body=json.dumps(INITIALIZE), headers=sent)
+        return link.getresponse().status
+    finally:
+        link.close()
+
+
+def test_http_on_a_real_socket_lets_in_who_knows_the_token_and_is_of_this_machine(rekal: Rekal) -> None:
+    with _served(rekal.root) as (port, token):
+        right = f"Bearer {token}"
+        answers = {
+            "right": _post(port, Authorization=right),
+            "none": _post(port),
+            "wrong": _post(port, Authorization="Bearer wrong"),
+            "origin": _post(port, Authorization=right, Origin="http://evil.example"),
+            "host": _post(port, Authorization=right, Host="evil.example"),
+        }
+    assert answers == {"right": 200, "none": 401, "wrong": 401, "origin": 403, "host": 403}

@@ -40,7 +40,7 @@ MOST_TOKENS = 2_000  # a session, all moments together
 STRICTNESS = 1.0  # of the gate for prompts: `rekal recall` is asked, this is not
 _WAIT = 0.3  # seconds for a store that is being written
 _KEPT_DAYS = 30
-_FEWEST_WORDS = 4  # a prompt of fewer is no question: "go on", "yes, do that"
+FEWEST_WORDS = 5  # a prompt of fewer is no question ("go on", "yes, do that"), or one that any repository knows
 _ROWS = 3
 HOW_TO_ASK = 'Ask `rekal recall "<question>"` before non-trivial work; `rekal check "<plan>"` says what was ruled out.'
 
@@ -149,7 +149,7 @@ def _rule_line(
 
 def _rows_for_prompt(app: App, event: HostEvent) -> list[GivenRow]:
     question = event.prompt.strip()
-    if len(question.split()) < _FEWEST_WORDS or question.startswith(("/", "<", "!")):
+    if len(question.split()) < FEWEST_WORDS or question.startswith(("/", "<", "!")):
         return []
     answer = _given_recall(app, event, question)
     if answer is None or answer.verdict != "INJECT":
