@@ -2,8 +2,8 @@
 
     python scripts/industry-bench/proposals.py --data FOLDER [--matchers FILE.py]
 
-Rules are written with the functions that the verbs call, into a store a project, and every proposal is checked as
-`rekal check` does it: log, model and kept vectors included. Prints and writes ``runs/check.json``, and
+Rules are written as the verbs write them, into a personal store a project, and every proposal is put to
+the command ``rekal check --json``, in this process. Prints and writes ``runs/check.json``, and
 ``runs/check.jsonl`` (ids, levels and places by proposal, no text). ``FILE.py`` has a
 dictionary ``M`` of patterns by rule.
 """
@@ -11,23 +11,28 @@ dictionary ``M`` of patterns by rule.
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import runpy
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from rekal.app.desk import Desk
-from rekal.app.memories import remember
-from rekal.app.memory_check import check_proposal
+from rekal.app.resources import kept_between_commands
+from rekal.cli.main import run_command_line
 from rekal.memory.events import Scope
 from rekal.memory.matchers import Matcher
-from rekal.memory.write import NewMemory
+from rekal.memory.write import NewMemory, make_memory
+from rekal.store.memory_log import append_events
 
 HERE = Path(__file__).parent
 _SHOWN = 3
@@ -101,7 +106,11 @@ def fill_store(desk: Desk, rules: Sequence[Rule], matchers: dict[str, dict[str, 
             scope=Scope((rule.scope,) if rule.scope else ()),
             matcher=matcher_of(matchers.get(rule.id)),
         )
-        ids[remember(desk, new).memory.id] = rule.id
+        # Straight into the log: the set has no proposals apart from its probes that the patterns could be tried on.
+        event = make_memory(new, desk.actor, datetime.now(UTC), desk.scrub)
+        with desk.writing(personal=True) as ledger:
+            append_events(ledger, [event])
+        ids[event.memory_id] = rule.id
     return ids
 
 
@@ -116,18 +125,24 @@ def answer_all(
             settings.write_text(json.dumps({"memory": {"ruled_out_from": cut}}), encoding="utf-8")
             desk = Desk(Path(folder), {"REKAL_DATA_HOME": folder}, None, "cli", "human")
             ids = fill_store(desk, [rule for rule in rules if rule.project == project], matchers)
-            answers += [_answer(desk, probe, ids, model) for probe in probes if probe.project == project]
+            answers += [_answer(Path(folder), probe, ids, model) for probe in probes if probe.project == project]
+            os.chdir(HERE)
     return answers
 
 
-def _answer(desk: Desk, probe: Probe, ids: dict[str, str], model: bool) -> Answered:
-    said = check_proposal(desk, probe.text, meaning=model)
-    shown = [ids[one.finding.memory.id] for one in said.findings]
+def _answer(folder: Path, probe: Probe, ids: dict[str, str], model: bool) -> Answered:
+    """Ask the command itself, outside of any repository."""
+    os.chdir(folder)
+    os.environ["REKAL_DATA_HOME"] = str(folder)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        run_command_line(["check", "--json", *([] if model else ["--no-model"]), "--", probe.text])
+    said = json.loads(printed.getvalue().splitlines()[-1])
+    findings = [one["finding"] for one in said["findings"]]
+    shown = [ids[one["memory"]["id"]] for one in findings]
     place = shown.index(probe.memory) + 1 if probe.memory in shown else 0
-    first = said.findings[0].finding if said.findings else None
-    return Answered(
-        probe.id, probe.part, said.level, place, shown[0] if shown else None, first.level if first is not None else None
-    )
+    first = findings[0]["level"] if findings else None
+    return Answered(probe.id, probe.part, said["level"], place, shown[0] if shown else None, first)
 
 
 def measures(answers: Sequence[Answered]) -> dict[str, Any]:
@@ -179,7 +194,8 @@ def main() -> int:
         }
     out, rows = {}, []
     for name, (used, cut, model) in variants.items():
-        answers = answer_all(rules, probes, used, cut, model)
+        with kept_between_commands():  # the model stays open
+            answers = answer_all(rules, probes, used, cut, model)
         out[name] = measures(answers)
         rows += [{"variant": name, **msgspec.to_builtins(one)} for one in answers]
         print(name, json.dumps(out[name], indent=1))
