@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,12 +79,31 @@ def home() -> Path:
     return Path.home()
 
 
+def hand_on_no_lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the hooks find a ``flock`` that locks nothing.
+
+    A program that stands for the worker holds the lock of one that waits for as long as it lives, and knows nothing of
+    it: whatever comes meanwhile would be left to it. ``folder`` is put in front of PATH.
+    """
+    program = folder / "flock"
+    program.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+
+
 @pytest.fixture
-def rekal(repo: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Rekal:
+def rekal(
+    repo: Path,
+    home: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Rekal:
     """The command line in a repository that has a store. The background worker is run by hand: ``rekal("_worker")``."""
     monkeypatch.setattr("rekal.cli.verbs.init.start_worker", lambda app: None)
     for module in ("context", "setup"):
         monkeypatch.setattr(f"rekal.app.{module}.find_executable", lambda: Path("/bin/true"))
+    hand_on_no_lock(tmp_path_factory.mktemp("path"), monkeypatch)
     command = Rekal(repo, home, capsys)
     done = command("init", "--backfill", "0")
     assert done.code == 0, done.err

@@ -90,7 +90,8 @@ def word_scores(rules: Sequence[Memory], text: str) -> Floats:
     count, mean = len(documents), max(1.0, float(lengths.mean()))
     scores = np.zeros(count)
     for term in sorted(set(document_terms(text)) & frequency.keys()):
-        weight = math.log(1 + (count - frequency[term] + 0.5) / (frequency[term] + 0.5))
+        # Beside one or two rules no word is rare: they are weighed as if there were a few more.
+        weight = math.log(1 + (max(count, _SMALL) - frequency[term] + 0.5) / (frequency[term] + 0.5))
         tf = np.array([document[term] for document in documents], np.float64)
         scores += weight * tf * (_K1 + 1) / (tf + _K1 * (1 - _B + _B * lengths / mean))
     # A word that one rule of thousands has weighs more than the constants were set for.

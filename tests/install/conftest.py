@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import hand_on_no_lock
 from tests.install.install_support import LAYOUTS, Layout, Stub, git
+
+
+@pytest.fixture(autouse=True)
+def _no_lock_is_handed_on(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each hook starts its worker here, also while the one before is about to end."""
+    hand_on_no_lock(tmp_path_factory.mktemp("path"), monkeypatch)
 
 
 @pytest.fixture
