@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +32,7 @@ USED = (
     "Error",
     "FatalException",
     "IOException",
+    "InvalidInputException",
     "InternalException",
     "NotSupportedError",
     "OutOfMemoryException",
@@ -119,8 +120,17 @@ def _confined(con: Connection, path: Path, *, alone: bool) -> Connection:
     """Return ``con``, which from here on reaches no file outside the directory of its own: a view could read any."""
     beside = str(path.absolute().parent).replace("'", "''")
     if not alone:  # a new index is built, and an old ledger rewritten, in a file beside
-        con.execute(f"SET allowed_directories = ['{beside}/']")
+        # A file that this process has open already is confined already: DuckDB gives both connections one instance.
+        with suppress(duckdb.InvalidInputException):
+            con.execute(f"SET allowed_directories = ['{beside}/']")
     con.execute("SET enable_external_access = false")
+    if (
+        alone
+        and f"{path.absolute().parent}/"
+        in con.execute("SELECT current_setting('allowed_directories')").fetchall()[0][0]
+    ):
+        con.close()
+        raise StoreBusy(f"{path.name} is open in this process for more than reading", "try again in a moment")
     return con
 
 
@@ -144,6 +154,8 @@ def translate_error(error: duckdb.Error, path: Path) -> StoreError:
     """Translate one of DuckDB's errors into ours."""
     said = str(error)
     low = said.replace(str(path), path.name).lower()  # a directory may be called anything
+    if "different configuration" in low:  # it reads where we want to write, or the other way round
+        return StoreBusy(f"{path.name} is in use by another part of this process", "try again in a moment")
     if "lock is held" in low or "being used by another process" in low or "could not set lock" in low:
         return StoreBusy(f"{path.name} is in use by another process{_holder(said)}", "try again in a moment")
     if any(sign in low for sign in _FULL):
