@@ -223,9 +223,9 @@ def find_agent(env: Mapping[str, str], actor_kind: str = "") -> str | None:
     return "agent" if actor_kind == "agent" else None
 
 
-def is_for_agent(app: App) -> bool:
-    """Return True if an agent's host runs this process: then an agent reads the answer."""
-    return find_agent(app.env) is not None
+def is_for_agent(env: Mapping[str, str]) -> bool:
+    """Return True if an agent's host runs this process, by its environment: then an agent reads the answer."""
+    return find_agent(env) is not None
 
 
 def _sign(path: Path) -> tuple[int, int, int] | None:

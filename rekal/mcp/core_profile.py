@@ -69,6 +69,10 @@ def render_answer(answer: Answer) -> str:
         )
     for hit in answer.sessions:
         lines += _core_hit_lines(hit)
+    for chunk in answer.documents or ():
+        sender = f" from {flat_text(chunk.sender, 40)}" if chunk.sender else ""
+        place = flat_text(chunk.location, 120)
+        lines.append(f'document {place} {_day(chunk.occurred_at)}{sender}: "{flat_text(chunk.text, 600)}"')
     for passage in answer.knowledge[:3]:
         lines.append(f"file {passage.path}:{passage.start}-{passage.end}")
         if answer.verdict == "KNOWLEDGE":

@@ -76,6 +76,10 @@ def _search_sessions(call: AgentCall, query: str, limit: int) -> list[Fields]:
          "score": answer.support}
         for hit in answer.sessions
         for row in hit.rows
+    ] + [
+        {"id": f"{one.id}:{one.seq}", "type": one.type, "source": one.location, "text": one.text,
+         "date": one.occurred_at.date().isoformat() if one.occurred_at else None, "score": answer.support}
+        for one in answer.documents or ()
     ]  # fmt: skip
 
 

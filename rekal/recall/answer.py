@@ -127,6 +127,11 @@ class DocumentRow(msgspec.Struct, frozen=True):
     personal: bool
     score: float
 
+    @property
+    def location(self) -> str:
+        """The file and the place in it, as ``notes/stage.md#Stages`` or ``mails.mbox#m1@example.org``."""
+        return f"{self.path}{'' if self.place.startswith('#') or not self.place else '#'}{self.place}"
+
 
 class Answer(msgspec.Struct, frozen=True):
     """A verdict with its evidence.

@@ -79,8 +79,7 @@ def _block_rows(answer: Answer) -> list[tuple[str, str]]:
             rows.append((hit.session_id, f'- {when} session {hit.session_id[:10]}: "{_inert_text(turn.text)}"'))
     for chunk in answer.documents or ():
         when = f"{chunk.occurred_at:%Y-%m-%d}" if chunk.occurred_at else "undated"
-        place = _inert_text(f"{chunk.path} {chunk.place}".strip())
-        rows.append((chunk.path, f'- {when} document {place}: "{_inert_text(chunk.text)}"'))
+        rows.append((chunk.path, f'- {when} document {_inert_text(chunk.location)}: "{_inert_text(chunk.text)}"'))
     return rows
 
 

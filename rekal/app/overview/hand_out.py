@@ -10,7 +10,7 @@ import msgspec
 from rekal.app.ask_question import Question, ask_question
 from rekal.app.context import App
 from rekal.app.read_ledger import ShownSession, show_sessions
-from rekal.errors import UsageError
+from rekal.errors import NOTHING_FOUND, UsageError
 from rekal.recall.answer import Answer
 
 _ALL = 1 << 30  # turns
@@ -28,8 +28,24 @@ def read_session_to_hand_out(app: App, name: str) -> ShownSession:
 
 
 def ask_to_hand_out(app: App, question: str) -> Answer:
-    """Answer a question as :func:`rekal.app.ask_question.ask_question` does, scrubbed once more."""
-    return scrub_record(ask_question(app, Question(text=question)), app.scrub)
+    """Answer a question as :func:`rekal.app.ask_question.ask_question` does, scrubbed once more.
+
+    What is personal (documents and memories outside of the repository) is left out: SILENCE where nothing else answers.
+    """
+    answer = ask_question(app, Question(text=question))
+    memories = [one for one in answer.memories or () if not one.personal]
+    documents = [one for one in answer.documents or () if not one.personal]
+    nothing = answer.verdict == "INJECT" and not (answer.sessions or memories or documents)
+    shared = msgspec.structs.replace(
+        answer,
+        verdict="SILENCE" if nothing else answer.verdict,
+        reason="below_gate" if nothing else answer.reason,
+        support=0.0 if nothing else answer.support,
+        exit_code=NOTHING_FOUND if nothing else answer.exit_code,
+        memories=memories or msgspec.UNSET,
+        documents=documents or msgspec.UNSET,
+    )
+    return scrub_record(shared, app.scrub)
 
 
 def scrub_record(record: Record, scrub: Callable[[str], str], field: str = "") -> Record:

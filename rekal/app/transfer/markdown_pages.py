@@ -62,6 +62,14 @@ def _answer_lines(answer: Answer, reason: str) -> Iterator[str]:
         yield f"- {memory.label} {_day(memory.occurred_at)}: {_inline(memory.text)}{because}"
     for hit in answer.sessions:
         yield from _hit_lines(hit)
+    for chunk in answer.documents or ():
+        yield ""
+        sender = f", from {_inline(chunk.sender)}" if chunk.sender else ""
+        yield f"## {_code(chunk.location)}"
+        yield ""
+        yield f"Document, {_day(chunk.occurred_at)}{sender}."
+        yield ""
+        yield from _quote(chunk.text.split("\n"))
     for passage in answer.knowledge:
         yield ""
         yield f"## {_code(f'{passage.path}:{passage.start}-{passage.end}')}"

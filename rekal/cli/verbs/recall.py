@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import Any
 
 import click
@@ -78,8 +77,8 @@ def command(
     narrowed = any(value for name, value in chosen.items() if name not in _SHAPE)
     answer = (None if narrowed else refuse_thin(text, local_now())) or _ask_store(app, text, chosen)
     lines = answer_lines(answer, chosen["explain"], {name: chosen[name] for name in _FILTERS})
-    if answer.exit_code == FOUND and is_for_agent(app):
-        lines = chain([next(lines)], fence_lines(lines, "words of past sessions"))
+    if answer.exit_code == FOUND and is_for_agent(app.env):
+        lines = _fence_rows(lines, "words of past sessions")
     printed = print_record(answer, as_json, lambda shown: lines, paged=False)
     add_use(app.layout.usage, "recall", answer.verdict, printed // CHARACTERS_OF_A_TOKEN)
     wake_worker(app)
@@ -97,8 +96,17 @@ def _ask_personal(text: str, chosen: dict[str, Any], as_json: bool, missing: Sto
     from rekal.app import ask_question
 
     answer = ask_question.ask_personal_documents(desk, ask_question.Question(text=text, **chosen))
-    print_record(answer, as_json, lambda shown: answer_lines(shown, chosen["explain"]))
+    lines = answer_lines(answer, chosen["explain"])
+    if answer.exit_code == FOUND and is_for_agent(desk.env):
+        lines = _fence_rows(lines, "words of your documents")
+    print_record(answer, as_json, lambda shown: lines)
     return answer.exit_code
+
+
+def _fence_rows(lines: Iterator[str], whose: str) -> Iterator[str]:
+    """Yield the verdict as it is, and what others wrote between marks that no text can foresee."""
+    yield next(lines)
+    yield from fence_lines(lines, whose)
 
 
 def _ask_store(app: App, text: str, chosen: dict[str, Any]) -> Answer:
@@ -199,10 +207,9 @@ def _memory_line(one: MemoryRow) -> str:
 
 
 def _document_line(chunk: DocumentRow) -> str:
-    place = f"{'' if chunk.place.startswith('#') or not chunk.place else '#'}{chunk.place}"
     sender = f"  from {format_name(chunk.sender)}" if chunk.sender else ""
     whose = "  (personal)" if chunk.personal else ""
-    head = f"DOCUMENT {one_line(chunk.path + place, 200)}  {format_day(chunk.occurred_at)}{sender}{whose}"
+    head = f"DOCUMENT {one_line(chunk.location, 200)}  {format_day(chunk.occurred_at)}{sender}{whose}"
     return f'{head}  "{one_line(chunk.text, 600)}{"…" if chunk.cut else ""}"'
 
 

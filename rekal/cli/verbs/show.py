@@ -68,7 +68,7 @@ def command(handle: str, limit: int, offset: int, context: int, full: bool, web:
         read_ledger.note_opened(app, answers)
     except OSError as error:  # a store that cannot be written is read, too
         print_note(f"this was not noted ({error.strerror})")
-    agent = is_for_agent(app)
+    agent = is_for_agent(app.env)
 
     def lines(shown: ShownSession) -> Iterator[str]:
         told = _lines(shown, marked, full)

@@ -91,6 +91,7 @@ def _search_page(asked: Asked) -> PageView:
         "near": [(hit, _marked(text, hit)) for hit in near[:3]],
         "perhaps": answer.perhaps or None,
         "memories": answer.memories or [],
+        "documents": [(one, _mark(text, one.text)) for one in answer.documents or ()],
         "command": _spell_command(text, chosen),
     }
     return PageView("search.html", fields)
@@ -105,12 +106,11 @@ def _question(text: str, chosen: dict[str, str]) -> Question:
 
 
 def _marked(question: str, hit: Hit) -> list[MarkedRow]:
-    return [
-        MarkedRow(
-            row.seq, row.role, render.mark_words(row.text, matched_words.find_matches(question, row.text)), row.cut
-        )
-        for row in hit.rows
-    ]
+    return [MarkedRow(row.seq, row.role, _mark(question, row.text), row.cut) for row in hit.rows]
+
+
+def _mark(question: str, text: str) -> list[Piece]:
+    return render.mark_words(text, matched_words.find_matches(question, text))
 
 
 def _spell_command(text: str, chosen: dict[str, str]) -> str:

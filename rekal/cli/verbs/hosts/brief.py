@@ -37,7 +37,7 @@ def _print_since_last(app: App, *, as_json: bool) -> int:
     now = datetime.now(UTC)
     found = since_visit.read_since_visit(app)
     print_record(found, as_json, _since_lines)
-    if not is_for_agent(app):  # an agent's look is no person's
+    if not is_for_agent(app.env):  # an agent's look is no person's
         since_visit.note_visit(app, now)
     return FOUND if found.branches or found.ends else NOTHING_FOUND
 
