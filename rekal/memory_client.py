@@ -39,13 +39,13 @@ class Memory:
 
     def recall(self, question: str, *, file: str | None = None, since: str | None = None, budget: int = 600) -> Answer:
         """Answer a question from sessions and memories: INJECT, KNOWLEDGE or SILENCE, with the evidence."""
-        from rekal.app.ask_question import Question, ask_question
+        from rekal.app.ask_question import AskedQuestion, ask_question
         from rekal.errors import NotInitialised
 
         with self._at_work() as desk:
             if desk.app is None:
                 raise NotInitialised("there is no repository with a rekal store here", "run `rekal init` first")
-            return ask_question(desk.app, Question(text=question, file=file, since=since, budget=budget))
+            return ask_question(desk.app, AskedQuestion(text=question, file=file, since=since, budget=budget))
 
     def search(
         self,
@@ -57,10 +57,10 @@ class Memory:
         only: Arm | None = None,
     ) -> list[DocumentRow]:
         """Find chunks of ingested documents, best first; ``type`` is a format's name, ``only`` asks one arm."""
-        from rekal.app.ask_question import Question, ask_personal_documents, ask_question
+        from rekal.app.ask_question import AskedQuestion, ask_personal_documents, ask_question
 
         with self._at_work() as desk:
-            question = Question(text=text, type=type, since=since, limit=limit, only=only, budget=4000)
+            question = AskedQuestion(text=text, type=type, since=since, limit=limit, only=only, budget=4000)
             found = ask_personal_documents(desk, question) if desk.app is None else ask_question(desk.app, question)
             return list(found.documents or ())
 

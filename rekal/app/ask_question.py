@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from rekal.app.context import App, local_now, personal_directory, read_moment
-from rekal.app.ledger_mark import LedgerMark
 from rekal.app.resources import Kept, LedgerState, find_semantic, keywords_only, open_resources
 from rekal.config import Recall
 from rekal.errors import NOTHING_FOUND, EngineError, GitError, NotInitialised, StoreBusy, StoreDamaged, StoreError
+from rekal.files import write_atomically
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
 from rekal.recall.answer import Answer, Hit
 from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
 from rekal.store.database import translated_errors
-from rekal.store.layout import Layout
+from rekal.store.layout import CHECKED_LEDGER, Layout
 
 if TYPE_CHECKING:  # what it imports no recall of a repository needs
     from rekal.app.desk import Desk
@@ -29,7 +31,7 @@ Actor = Literal["human", "agent"]
 Arm = Literal["keyword", "meaning"]
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question as a face hands it over: times as people write them, None where nothing was chosen.
 
     ``limit`` counts sessions, ``budget`` tokens of evidence; ``strictness`` 0 to 1 is the gate's, None: the settings'.
@@ -55,7 +57,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     strictness: float | None = None
 
 
-def ask_question(app: App, question: Question) -> Answer:
+def ask_question(app: App, question: AskedQuestion) -> Answer:
     """Answer a question from the store of ``app``. Raises UsageError for a time that is none, and StoreError."""
     known_at = read_moment(app, question.known_at, end=True)
     filters = Filters(
@@ -92,7 +94,7 @@ def ask_question(app: App, question: Question) -> Answer:
 
 
 def _add_documents(
-    app: App, kept: Kept, answer: Answer, filters: Filters, options: Options, question: Question
+    app: App, kept: Kept, answer: Answer, filters: Filters, options: Options, question: AskedQuestion
 ) -> Answer:
     """The answer with what ingested documents say to the question."""
     stores = ((app.layout.documents, False), (Layout(personal_directory(app.env)).documents, True))
@@ -107,12 +109,12 @@ def _add_documents(
     return add_documents(answer, lanes, kept, engine, document_filters(filters, question), options, question.only)
 
 
-def document_filters(filters: Filters, question: Question) -> Filters:
+def document_filters(filters: Filters, question: AskedQuestion) -> Filters:
     """Return the filters for documents: a type is a format's name, and a file's own time is all there is to know."""
     return msgspec.structs.replace(filters, agent=question.type or filters.agent, later=(), known_at=None)
 
 
-def ask_personal_documents(desk: Desk, question: Question) -> Answer:
+def ask_personal_documents(desk: Desk, question: AskedQuestion) -> Answer:
     """Answer from the person's documents alone, outside of any repository. NotInitialised where there are none."""
     from rekal.app.documents.document_recall import Lane, QuestionModel, add_documents
 
@@ -135,13 +137,13 @@ def ask_personal_documents(desk: Desk, question: Question) -> Answer:
         )
 
 
-def _options(chosen: Recall, question: Question) -> Options:
+def _options(chosen: Recall, question: AskedQuestion) -> Options:
     shown = chosen.limit if question.limit is None else question.limit
     strictness = chosen.strictness if question.strictness is None else question.strictness
     return Options(strictness, question.budget or chosen.budget, shown, question.explain, local_now())
 
 
-def _nothing_asked(question: Question) -> Answer:
+def _nothing_asked(question: AskedQuestion) -> Answer:
     """The answer of sessions that were not asked."""
     return Answer("SILENCE", "filtered_out", 0.0, question.text, [], [], [], NOTHING_FOUND)
 
@@ -256,3 +258,44 @@ def note_shown(app: App, answer: Answer) -> None:
             "surfaced" if ids else "silent", ids or (near,), datetime.now(UTC), app.scrub(answer.question)
         )
         spool.note_recall(app.layout.spool, event)
+
+
+# The position of a ledger without memories, noted beside it: a recall that finds the note need not open the ledger.
+#
+# To open it costs 30 ms, and in most stores there is nothing in it that the index has not. The note says in which state
+# of the file it was true, so whatever writes the ledger makes it void.
+
+# A clock of files may stand still for some milliseconds: a file that was just written may be written again unseen.
+_SETTLED = 2.0  # seconds
+
+
+class LedgerMark(msgspec.Struct, frozen=True):
+    """The note of one store."""
+
+    layout: Layout
+
+    def read(self) -> int | None:
+        """Return the position of a ledger that holds no memory; None where the ledger must be opened to know."""
+        try:
+            words = (self.layout.run / CHECKED_LEDGER).read_text("ascii").split()
+        except (OSError, ValueError):
+            return None
+        files = self.list_files()
+        return int(words[0]) if files and words[1:] == files and words[0].isdigit() else None
+
+    def write(self, position: int, files: list[str]) -> None:
+        """Note the position of a ledger that held no memory when :meth:`list_files` gave ``files``."""
+        newest = max((int(word) for word in files[1::3]), default=0)
+        if time.time_ns() - newest < _SETTLED * 1e9 or files != self.list_files():
+            return
+        with contextlib.suppress(OSError):  # a store that cannot be written is recalled from, too
+            write_atomically(self.layout.run / CHECKED_LEDGER, " ".join((str(position), *files)).encode())
+
+    def list_files(self) -> list[str]:
+        """Return words that change whenever the ledger or its log does; none where there is no ledger."""
+        words: list[str] = []
+        for path in (self.layout.data, self.layout.data.with_name(f"{self.layout.data.name}.wal")):
+            with contextlib.suppress(OSError):
+                found = path.stat()
+                words += [str(found.st_ino), str(found.st_mtime_ns), str(found.st_size)]
+        return words

@@ -19,6 +19,7 @@ import msgspec
 
 from rekal import config
 from rekal.errors import NotInitialised, UsageError
+from rekal.files import write_atomically
 from rekal.git import Repo, find_repo
 from rekal.git.run import absolute_entries
 from rekal.index.schema import INDEX_TABLES
@@ -115,7 +116,7 @@ class App(msgspec.Struct, frozen=True, dict=True):
             return path.read_text(encoding="ascii")
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(os.urandom(16).hex(), encoding="ascii")
+            write_atomically(path, os.urandom(16).hex().encode("ascii"))
             return path.read_text(encoding="ascii")
 
     def job(self) -> Job:

@@ -215,6 +215,8 @@ def find_semantic(app: App, kept: Kept) -> Semantic:
 
 def find_vectors_of(layout: Layout, chosen: Embed, env: Mapping[str, str], kept: Kept) -> Semantic:
     """Return the vectors of the model ``chosen`` for the index of one store, and the model."""
+    if chosen.engine == "off":
+        return Semantic("semantic: off (embedding is switched off)")
     from rekal.embed.open import chosen_model_id
 
     try:
@@ -300,6 +302,8 @@ def count_embedded(app: App) -> Progress | None:
 
 
 def _count_in(app: App, layout: Layout) -> Progress | None:
+    if app.config.embed.engine == "off":
+        return None
     from rekal.embed.open import chosen_model_id
 
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from rekal import __version__
-from rekal.cli.look import take_look_options
+from rekal.cli.look import LOOK, Appearance
 from rekal.cli.output import print_block, print_note
 from rekal.cli.verb_table import GROUPS, HIDDEN, VERBS
 from rekal.errors import INTERRUPTED, USAGE, RekalError, UsageError
@@ -89,6 +89,37 @@ _OTHER_NAMES = {
 _COUNT = re.compile(r"-\d+")
 _SHORT = 5  # letters of a verb in which one edit makes another word, not two
 _TYPED = 2  # words after a mistyped verb: more of them are a question
+
+
+_COLORS = ("auto", "always", "never")
+
+
+def take_look_options(words: Sequence[str]) -> list[str]:
+    """Take ``--color[=WHEN]``, ``--no-color``, ``--no-pager`` and ``--utc`` out of a call, wherever they stand.
+
+    UsageError for another WHEN. Words behind ``--`` are left alone.
+    """
+    look, rest = Appearance(), list(words)
+    end = rest.index("--") if "--" in rest else len(rest)
+    kept: list[str] = []
+    for word in rest[:end]:
+        name, mark, value = word.partition("=")
+        if name == "--color":
+            # As in git: `--color` alone is always, and the next word is not its value.
+            value = value if mark else "always"
+            if value not in _COLORS:
+                raise UsageError(f"--color={value} is none of {', '.join(_COLORS)}", "write --color=never")
+            look = look._replace(color=value)
+        elif word == "--no-color":
+            look = look._replace(color="never")
+        elif word == "--no-pager":
+            look = look._replace(pager=False)
+        elif word == "--utc":
+            look = look._replace(utc=True)
+        else:
+            kept.append(word)
+    LOOK.set(look)
+    return [*kept, *rest[end:]]
 
 
 def split_global_options(words: Sequence[str]) -> list[str]:

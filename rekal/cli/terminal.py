@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from rekal.cli.look import Look
+from rekal.cli.look import Appearance
 from rekal.errors import GitError
 from rekal.git import decode_bytes, run_bytes
 from rekal.plain_text import clean_line
@@ -48,7 +48,7 @@ def read_git_settings() -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def wants_color(look: Look, settings: Mapping[str, str], *, terminal: bool) -> bool:
+def wants_color(look: Appearance, settings: Mapping[str, str], *, terminal: bool) -> bool:
     """True if the answer is coloured."""
     if look.color != "auto":
         return look.color == "always"
@@ -57,7 +57,7 @@ def wants_color(look: Look, settings: Mapping[str, str], *, terminal: bool) -> b
     return settings.get("color.rekal", settings.get("color.ui", "auto")) not in ("never", "false", "no", "off", "0")
 
 
-def find_pager(look: Look, settings: Mapping[str, str]) -> str | None:
+def find_pager(look: Appearance, settings: Mapping[str, str]) -> str | None:
     """Return the shell's command for the pager as git finds it; None for none."""
     chosen = os.environ.get("GIT_PAGER")
     if chosen is None:
@@ -84,21 +84,21 @@ def paint_line(line: str) -> str:
 
 def wrap_line(line: str, width: int) -> list[str]:
     """Cut a line at spaces so that it fits; what goes on stands further in, quoted text behind its gutter."""
-    if width < _LEAST_WIDTH or measure_text(line) <= width:
+    if width < _LEAST_WIDTH or measure_width(line) <= width:
         return [line]
     gutter = _GUTTER.match(line)
     indent = len(line) - len(line.lstrip(" "))
     lead = gutter[0] if gutter else " " * min(indent + _HANG, width // 2)
     out: list[str] = []
     rest = line
-    while measure_text(rest) > width:
+    while measure_width(rest) > width:
         cut = _find_cut(rest, width, len(lead) if out else indent)
         out.append(rest[:cut].rstrip(" "))
         rest = lead + rest[cut:].lstrip(" ")
     return [*out, rest]
 
 
-def measure_text(text: str) -> int:
+def measure_width(text: str) -> int:
     """Return the columns that a text takes."""
     if text.isascii():
         return len(text)
@@ -121,7 +121,7 @@ def _find_cut(line: str, width: int, least: int) -> int:
     return space if space > least else max(at, least + 1)
 
 
-def show_lines(lines: Iterable[str], look: Look, *, paged: bool) -> int:
+def show_lines(lines: Iterable[str], look: Appearance, *, paged: bool) -> int:
     """Print lines as a person's terminal wants them; returns the characters of the lines themselves.
 
     ``paged``: through the pager, which shows what fits on the screen without being asked. Not in the daemon, which has

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rekal.errors import Refused, UsageError
+from rekal.files import write_atomically
 from rekal.store import spool
 from rekal.store.forget_requests import PastRequest, delete_request, list_requests, reset_sources
+from rekal.store.layout import FORGOTTEN
 from rekal.store.ledger import Ledger
 
 
 def note_for_undo(run: Path, request: str, sessions: Sequence[str], commits: Sequence[str]) -> None:
     """Keep beside the store, for an undo, the sessions and commits that a request concerned: ids only."""
-    folder = run / "forgotten"
+    folder = run / FORGOTTEN
     folder.mkdir(exist_ok=True)
     lines = [*(f"session {one}\n" for one in sessions), *(f"commit {one}\n" for one in commits)]
-    (folder / request).write_text("".join(lines), encoding="ascii")
+    write_atomically(folder / request, "".join(lines).encode("ascii"))
 
 
 def undo_request(ledger: Ledger, run: Path, spool_dir: Path, git_dir: Path, name: str) -> PastRequest:
@@ -36,13 +38,13 @@ def undo_request(ledger: Ledger, run: Path, spool_dir: Path, git_dir: Path, name
     reset_sources(ledger.con, sessions)
     for sha in commits:
         spool.put_event(spool_dir, spool.CommitEvent(sha, str(git_dir)))
-    (run / "forgotten" / request.id).unlink(missing_ok=True)
+    (run / FORGOTTEN / request.id).unlink(missing_ok=True)
     return request
 
 
 def _read_note(run: Path, request: str) -> tuple[list[str], list[str]]:
     try:
-        lines = (run / "forgotten" / request).read_text(encoding="ascii").splitlines()
+        lines = (run / FORGOTTEN / request).read_text(encoding="ascii").splitlines()
     except FileNotFoundError:
         return [], []  # then all sources are read again and no commit is linked again
     pairs = [line.split(" ") for line in lines]

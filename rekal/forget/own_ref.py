@@ -17,6 +17,7 @@ from rekal.errors import GitError
 from rekal.git import Repo
 from rekal.git.repo import has_object, measure_objects, read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Session, Tombstone
+from rekal.store.layout import REPLACED_TIPS
 from rekal.store.tombstones import Forgotten
 from rekal.transport import arrivals, refs
 from rekal.transport.arrivals import TRACKING
@@ -25,7 +26,6 @@ from rekal.wire.segment import Record, SegmentReader, encode_segments
 from rekal.wire.session_parts import SessionPart
 
 _PUSHED = "refs/rekal-pushed/"
-_REPLACED = "replaced-tips"
 _SECONDS = 60.0
 
 
@@ -59,7 +59,7 @@ def unpublish_ref(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: S
     # Before the new ref exists: cut short here, a push still knows what it may replace.
     for remote, there in remotes.items():
         refs.note_lease(run, remote, there)
-    with (run / _REPLACED).open("a", encoding="ascii") as noted:
+    with (run / REPLACED_TIPS).open("a", encoding="ascii") as noted:
         noted.write(f"{tip}\n")
     publish_segments(repo, ref, list(encode_segments([*fresh, *kept])), root=True)
     removed, packed = drop_replaced_tips(repo, run, ref)
@@ -69,7 +69,7 @@ def unpublish_ref(repo: Repo, run: Path, ref: OwnRef, gone: Forgotten, stones: S
 def drop_replaced_tips(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
     """Remove what is left of the tips that were replaced: how many objects went, how many lie in packs."""
     try:
-        tips = set((run / _REPLACED).read_text(encoding="ascii").split()) - {tip_of(repo, ref.name)}
+        tips = set((run / REPLACED_TIPS).read_text(encoding="ascii").split()) - {tip_of(repo, ref.name)}
     except FileNotFoundError:
         return 0, 0
     removed = packed = 0
@@ -78,7 +78,7 @@ def drop_replaced_tips(repo: Repo, run: Path, ref: OwnRef) -> tuple[int, int]:
         if has_object(repo, tip):
             done = _remove_objects(repo, tip)
             removed, packed = removed + done[0], packed + done[1]
-    (run / _REPLACED).unlink()
+    (run / REPLACED_TIPS).unlink()
     return removed, packed
 
 

@@ -18,7 +18,7 @@ from rekal.index.writer import Doc, insert_index_rows, remove_docs
 from rekal.store.database import Connection, make_record
 
 if TYPE_CHECKING:
-    from rekal.index.reader import IndexReader
+    pass
 
 
 _LONGEST_STEERING = 400
@@ -290,16 +290,3 @@ def _speech(said: Sequence[tuple[int, str]], turns: int) -> list[tuple[int, str,
         return []
     other = dict(zip(again, reversed(again), strict=True)) if len(again) == 2 else {}
     return [(doc, label, other.get(label)) for doc, label in said if label in again]
-
-
-def read_speakers(reader: IndexReader) -> Speakers:
-    """Speakers of all turns; no names in a store of sessions without labels."""
-    units = reader.units("turn")
-    rows = reader.rows("SELECT doc_id, says, hears FROM speech ORDER BY doc_id")
-    names = tuple(sorted({str(says) for _, says, _ in rows}))
-    number = {name: at for at, name in enumerate(names)}
-    says, hears = np.full(len(units), NOBODY, np.int64), np.full(len(units), UNKNOWN, np.int64)
-    for doc, who, listener in rows:
-        says[units.place[doc]] = number[str(who)]
-        hears[units.place[doc]] = number.get(str(listener), UNKNOWN)
-    return Speakers(names, says, hears)

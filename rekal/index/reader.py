@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rekal.errors import StoreDamaged, StoreError
 from rekal.index import schema
-from rekal.index.facets import Speakers, read_speakers
+from rekal.index.facets import NOBODY, UNKNOWN, Speakers
 from rekal.index.freshness import ANALYSIS_VERSION
 from rekal.index.schema import KINDS, Kind
 from rekal.store.database import Connection, duckdb, make_record, open_database, translated_errors
@@ -196,8 +196,16 @@ class IndexReader:
 
     @cached_property
     def speakers(self) -> Speakers:
-        """Speakers of all turns."""
-        return read_speakers(self)
+        """Speakers of all turns; no names in a store of sessions without labels."""
+        units = self.units("turn")
+        rows = self.rows("SELECT doc_id, says, hears FROM speech ORDER BY doc_id")
+        names = tuple(sorted({str(says) for _, says, _ in rows}))
+        number = {name: at for at, name in enumerate(names)}
+        says, hears = np.full(len(units), NOBODY, np.int64), np.full(len(units), UNKNOWN, np.int64)
+        for doc, who, listener in rows:
+            says[units.place[doc]] = number[str(who)]
+            hears[units.place[doc]] = number.get(str(listener), UNKNOWN)
+        return Speakers(names, says, hears)
 
     @cached_property
     def session_bounds(self) -> tuple[Ints, Ints]:

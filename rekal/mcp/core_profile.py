@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Any, cast
 
-from rekal.app.ask_question import Question, ask_question, note_shown
+from rekal.app.ask_question import AskedQuestion, ask_question, note_shown
 from rekal.app.explain_lines import explain_target
 from rekal.app.memories import remember, review_memory
 from rekal.app.memory_check import check_proposal
@@ -42,7 +42,7 @@ def _day(when: datetime | None) -> str:
 def _core_recall(call: AgentCall) -> ToolAnswer:
     if call.desk.app is None:
         return fail(_ELSEWHERE)
-    question = Question(
+    question = AskedQuestion(
         text=call.text("question"),
         file=call.text("file") or None,
         since=call.text("since") or None,
@@ -51,12 +51,12 @@ def _core_recall(call: AgentCall) -> ToolAnswer:
     )
     answer = ask_question(call.desk.app, question)
     note_shown(call.desk.app, answer)
-    text = render_answer(answer)
+    text = write_answer_text(answer)
     add_use(call.desk.app.layout.usage, "recall", answer.verdict, len(text) // CHARACTERS_OF_A_TOKEN)
     return say(text)
 
 
-def render_answer(answer: Answer) -> str:
+def write_answer_text(answer: Answer) -> str:
     """A recall's answer as text: the verdict, memories, turns with their handles, words that nothing covers."""
     lines = [f"{answer.verdict} {answer.reason}".strip()]
     for row in answer.memories or ():

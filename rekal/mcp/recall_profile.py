@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from rekal.app.ask_question import Question, ask_question
+from rekal.app.ask_question import AskedQuestion, ask_question
 from rekal.app.hosts.memory_search import RankWeights, rank_by_text
 from rekal.app.memories import remember, review_memory
 from rekal.app.memory_views import find_memory
@@ -67,7 +67,7 @@ def _memory_rows(call: AgentCall, query: str, limit: int) -> list[Fields]:
 
 def _search_sessions(call: AgentCall, query: str, limit: int) -> list[Fields]:
     assert call.desk.app is not None
-    answer = ask_question(call.desk.app, Question(text=query, since=call.text("since") or None, limit=limit))
+    answer = ask_question(call.desk.app, AskedQuestion(text=query, since=call.text("since") or None, limit=limit))
     if answer.verdict != "INJECT":
         return []
     return [

@@ -22,20 +22,21 @@ from rekal.recall.word_lists import (
     ASKERS,
     CHATTER,
     DENSE,
+    DENSE_FRAMES,
     FRAMES,
     GRAMMAR,
     KEYWORDS,
+    PARTICLES,
     STOP,
     SUBJECTS,
     SYNTAX,
-    cut_dense_frames,
-    find_language,
 )
 
 AnchorKind = Literal["person", "path", "symbol", "number", "acronym", "name"]
 Thin = Literal["no_topic", "chatter"]
 
 FEWEST_WORDS = 3
+_FEWEST_FOREIGN = 2  # words of grammar that make a question foreign
 FEWEST_DENSE = 4  # characters of a script without spaces: two words
 
 _QUOTES = "¿¡.,:;!?'\"()[]{}<>`*“”‘’…"
@@ -221,8 +222,8 @@ def cut_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _read_words(text: str, plain: str, people: Sequence[str]) -> Question:
     named = people_in(plain, people)
     taken = {term for person in named for term in document_terms(person.partition("@")[0])}
-    words = query_words(cut_dense_frames(plain))
-    language = find_language([bare_word(word).casefold() for word, _ in words])
+    words = query_words(_cut_dense_frames(plain))
+    language = _find_language([bare_word(word).casefold() for word, _ in words])
     grammar = GRAMMAR.get(language, frozenset())
     keywords = _find_keywords(plain)
     content = [(word, terms) for word, terms in words if word in keywords or is_content(word, grammar)]
@@ -362,3 +363,20 @@ def refuse_thin(text: str, now: datetime) -> Answer | None:
 def _is_number(word: str) -> bool:
     """True for a number that cannot be the name of a commit, which may be written in digits alone."""
     return word.isdigit() and len(word) < _SHORTEST_COMMIT
+
+
+def _find_language(words: Sequence[str]) -> str:
+    """Name of the language of a question's ``words`` (case-folded); "English" unless another one's grammar wins."""
+    plain = {word.replace("'", "") for word in words}
+    english = len(plain & STOP)
+    # Words that both languages use tell nothing: "die" and "war" are English nouns.
+    found = {name: len((set(words) & grammar) - STOP - CHATTER - FRAMES) for name, grammar in GRAMMAR.items()}
+    name, count = max(found.items(), key=lambda one: one[1])
+    return name if count >= _FEWEST_FOREIGN and count > english else "English"
+
+
+def _cut_dense_frames(text: str) -> str:
+    """``text`` without the Chinese, Japanese and Korean words that only frame a question."""
+    if not DENSE.search(text):
+        return text
+    return PARTICLES.sub(" ", DENSE_FRAMES.sub(" ", text))

@@ -7,7 +7,6 @@ count as a topic either; Chinese and Japanese frames are cut out of the text, si
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 # Words that carry grammar, not a topic. They are left out of coverage and of scores, unless nothing else remains.
 _STOP = """
@@ -129,10 +128,9 @@ _LANGUAGES = {
         mudamos tentamos discutimos última vez problema razão aconteceu lembra""",
 }
 GRAMMAR = {language: frozenset(words.split()) for language, words in _LANGUAGES.items()}
-_FEWEST_FOREIGN = 2  # words of grammar that make a question foreign
 
 # Longest first: "what did we" must go before "we".
-_DENSE_FRAMES = re.compile(
+DENSE_FRAMES = re.compile(
     "为什么会|为什么要|为什么|為什麼|为何|怎么样|怎么会|怎么|怎麼|如何|什么时候|什么|什麼|哪些|哪个|哪一个|有没有|是不是|是否"
     "|我们|我們|咱们|你们|他们|之前|以前|上次|上一次|当时|请问|请|记得|还记得|决定|讨论过|讨论|试过|修改过|改过|问题"
     "|吗|呢|吧|啊|的|了|过"
@@ -141,23 +139,6 @@ _DENSE_FRAMES = re.compile(
     "|왜|어떻게|무엇을|무엇|언제|누가|우리는|우리가|우리|했나요|했습니까|인가요|있나요|기억"
 )
 # Particles between two words; inside a word of kana they are letters.
-_PARTICLES = re.compile("(?<=[\u4e00-\u9fff\u30a0-\u30ff])[はがをにのでとへも](?=[\u4e00-\u9fff\u30a0-\u30ffA-Za-z])")
+PARTICLES = re.compile("(?<=[\u4e00-\u9fff\u30a0-\u30ff])[はがをにのでとへも](?=[\u4e00-\u9fff\u30a0-\u30ffA-Za-z])")
 DENSE = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff]+")
 """Runs of a script that puts no space between words, or writes several words as one."""
-
-
-def find_language(words: Sequence[str]) -> str:
-    """Name of the language of a question's ``words`` (case-folded); "English" unless another one's grammar wins."""
-    plain = {word.replace("'", "") for word in words}
-    english = len(plain & STOP)
-    # Words that both languages use tell nothing: "die" and "war" are English nouns.
-    found = {name: len((set(words) & grammar) - STOP - CHATTER - FRAMES) for name, grammar in GRAMMAR.items()}
-    name, count = max(found.items(), key=lambda one: one[1])
-    return name if count >= _FEWEST_FOREIGN and count > english else "English"
-
-
-def cut_dense_frames(text: str) -> str:
-    """``text`` without the Chinese, Japanese and Korean words that only frame a question."""
-    if not DENSE.search(text):
-        return text
-    return _PARTICLES.sub(" ", _DENSE_FRAMES.sub(" ", text))

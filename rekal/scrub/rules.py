@@ -9,7 +9,6 @@ from typing import Literal
 
 import msgspec
 
-from rekal.errors import ConfigError
 from rekal.scrub.secrets.kind import Span
 
 EmailRule = Literal["keep", "redact", "pseudonym"]
@@ -43,19 +42,6 @@ class Rules(msgspec.Struct, frozen=True):
     shared: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     tool_output: OutputRule = "errors"
-
-
-def compile_patterns(patterns: tuple[str, ...], key: str) -> tuple[re.Pattern[str], ...]:
-    """Compile the user's patterns. Raises :class:`ConfigError` naming ``key`` and the first one that is not valid."""
-    out = []
-    for pattern in patterns:
-        try:
-            out.append(re.compile(pattern))
-        except re.error as error:
-            raise ConfigError(
-                f"scrub.{key} has an invalid regular expression {pattern!r} ({error})", "correct or remove it"
-            ) from error
-    return tuple(out)
 
 
 # Patterns that came with the checkout: a broken one or a slow one costs itself, not the capture.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from rekal.errors import ConfigError
 from rekal.plain_text import lazy_pattern
 from rekal.scrub import personal_data
 from rekal.scrub.paths import Homes
 from rekal.scrub.personal_data import SHORTEST_NUMBER, find_numbers
-from rekal.scrub.rules import Rules, TimedPattern, compile_patterns
+from rekal.scrub.rules import Rules, TimedPattern
 from rekal.scrub.secrets import KINDS
 from rekal.scrub.secrets.kind import Prefilter, Span
 from rekal.scrub.views import View, read_hexadecimal, read_views
@@ -44,8 +46,8 @@ class Scrubber:
     def __init__(self, rules: Rules, tell_slow: Callable[[str], None] = lambda _: None) -> None:
         self.rules = rules
         self._shared = list(_timed(rules.shared, tell_slow))
-        self._allow = compile_patterns(rules.allow, "allow")
-        self._custom = compile_patterns(rules.custom, "custom")
+        self._allow = _compile_patterns(rules.allow, "allow")
+        self._custom = _compile_patterns(rules.custom, "custom")
         self._homes = Homes(rules)
         self._prefilter = Prefilter(KINDS)
         self._known: dict[str, str] = {}
@@ -266,3 +268,16 @@ def _outside_markers(text: str, findings: list[Finding]) -> list[Finding]:
         if start < end:
             out.append((kind, start, end))
     return out
+
+
+def _compile_patterns(patterns: tuple[str, ...], key: str) -> tuple[re.Pattern[str], ...]:
+    """Compile the user's patterns. Raises :class:`ConfigError` naming ``key`` and the first one that is not valid."""
+    out = []
+    for pattern in patterns:
+        try:
+            out.append(re.compile(pattern))
+        except re.error as error:
+            raise ConfigError(
+                f"scrub.{key} has an invalid regular expression {pattern!r} ({error})", "correct or remove it"
+            ) from error
+    return tuple(out)

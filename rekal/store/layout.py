@@ -37,6 +37,19 @@ CHECKED_REFLEXES = "reflexes-checked"
 """The state of the ledger and of the branches' names in which the reflexes had nothing left to propose."""
 
 
+REPLACED_TIPS = "replaced-tips"
+"""Tips of this clone's ref that a forgetting replaced, until their objects are removed."""
+
+FORGOTTEN = "forgotten"
+"""Folder with a file a request to forget, for its undoing: ids of the sessions and commits that it concerned."""
+
+LEASES = "leases"
+"""Folder with a file a remote that still has this clone's ref as it was before a forgetting."""
+
+REFS_SEEN, REFS_ASKED = "refs-seen", "refs-asked"
+"""Stamps of the refs that fetches bring: as they were imported, and as somebody last asked for their import."""
+
+
 class Layout(msgspec.Struct, frozen=True):
     """Paths of one store. ``directory`` is ``.rekal``, ``home`` is ``rekal/`` in the git directory.
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rekal.files import write_atomically
+from rekal.store.layout import REFS_ASKED, REFS_SEEN
 
-_SEEN, _ASKED = "refs-seen", "refs-asked"
 _MOST = 2_000  # directories looked at
 
 
@@ -50,19 +50,19 @@ def _ref_folders(path: str) -> Iterator[str]:
 
 def is_unread(run: Path, now: str) -> bool:
     """True if the refs of stamp ``now`` were not imported yet."""
-    return _read_saved(run / _SEEN) != now
+    return _read_saved(run / REFS_SEEN) != now
 
 
 def note_imported(run: Path, now: str) -> None:
     """Remember that everything that was there at ``now`` is in the ledger."""
-    _write_stamp(run / _SEEN, now)
+    _write_stamp(run / REFS_SEEN, now)
 
 
 def ask_once(run: Path, now: str) -> bool:
     """True the first time it is asked about the stamp ``now`` while those refs wait to be imported."""
-    if not is_unread(run, now) or _read_saved(run / _ASKED) == now:
+    if not is_unread(run, now) or _read_saved(run / REFS_ASKED) == now:
         return False
-    _write_stamp(run / _ASKED, now)
+    _write_stamp(run / REFS_ASKED, now)
     return True
 
 

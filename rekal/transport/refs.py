@@ -14,8 +14,10 @@ from typing import Literal
 import msgspec
 
 from rekal.errors import GitError
+from rekal.files import write_atomically
 from rekal.git import Repo, share_of_time
 from rekal.model import Author
+from rekal.store.layout import LEASES
 from rekal.wire.segment import Segment
 
 Namespace = Literal["rekal", "heads"]
@@ -133,15 +135,13 @@ def _write_commit(repo: Repo, author: Author, tree: str, parents: Sequence[str])
 # The next push there replaces the ref instead of adding to it, if and only if the remote still has the tip that was
 # noted: git's lease. A note is made before the ref changes and goes when the remote has taken the new one.
 
-_FOLDER = "leases"
-
 
 def note_lease(run: Path, remote: str, tip: str) -> None:
     """Remember the tip that a remote has, unless an earlier note did: the remote has not moved since."""
     path = _lease_path(run, remote)
     path.parent.mkdir(exist_ok=True)
     if not path.exists():
-        path.write_text(tip, encoding="ascii")
+        write_atomically(path, tip.encode("ascii"))
 
 
 def drop_lease(run: Path, remote: str) -> None:
@@ -160,4 +160,4 @@ def lease_options(run: Path, remote: str, ref: OwnRef) -> Sequence[str]:
 
 def _lease_path(run: Path, remote: str) -> Path:
     # A remote's name may hold slashes.
-    return run / _FOLDER / remote.replace("%", "%25").replace("/", "%2F")
+    return run / LEASES / remote.replace("%", "%25").replace("/", "%2F")

@@ -144,10 +144,10 @@ def test_a_log_gives_what_its_state_gives(tmp_path: Path) -> None:
     ("uri", "path"),
     [
         ("file:///w/my%20app", "/w/my app"),
-        ("file:///c%3A/work/app", "c:/work/app"),
+        ("file:///c%3A/code/app", "c:/code/app"),
         ("vscode-remote://wsl%2Bubuntu/home/me/app", "/home/me/app"),
         ("vscode-remote://ssh-remote%2Bhost/home/me/app", None),
-        ({"scheme": "file", "path": "/c:/work/a.ts"}, "c:/work/a.ts"),
+        ({"scheme": "file", "path": "/c:/code/a.ts"}, "c:/code/a.ts"),
         ({"scheme": "untitled", "path": "/x"}, None),
         ("file://[bad", None),
         (None, None),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rekal.app.doctor import diagnose, place_checks
-from rekal.app.doctor.diagnosis import Check, Finding
+from rekal.app.doctor.diagnosis import Check, CheckResult
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession
@@ -183,7 +183,7 @@ def test_a_remote_that_does_not_answer_is_named(quick: Rekal, remote: Path) -> N
 
 
 def test_a_check_that_fails_keeps_no_other_from_being_done(quick: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(app: object) -> list[Finding]:
+    def fail(app: object) -> list[CheckResult]:
         raise PermissionError("no entry")
 
     first = Check("trying", fail)

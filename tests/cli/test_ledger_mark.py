@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.app import ledger_mark
-from rekal.app.ledger_mark import LedgerMark
+from rekal.app.ask_question import LedgerMark
 from rekal.store.layout import CHECKED_LEDGER, Layout
 
 
@@ -73,6 +72,6 @@ def test_a_store_that_cannot_be_written_is_read(layout: Layout, monkeypatch: pyt
     def refuse(path: Path, data: bytes) -> None:
         raise PermissionError(path)
 
-    monkeypatch.setattr(ledger_mark, "write_atomically", refuse)
+    monkeypatch.setattr("rekal.app.ask_question.write_atomically", refuse)
     LedgerMark(layout).write(7, LedgerMark(layout).list_files())
     assert LedgerMark(layout).read() is None

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekal.cli.look import LOOK, Look, take_look_options
-from rekal.cli.terminal import find_pager, measure_text, paint_line, wants_color, wrap_line
+from rekal.cli.look import LOOK, Appearance
+from rekal.cli.main import take_look_options
+from rekal.cli.terminal import find_pager, measure_width, paint_line, wants_color, wrap_line
 from rekal.errors import UsageError
 from tests.conftest import git
 from tests.support.app import Rekal
@@ -62,7 +63,7 @@ def without_color(text: str) -> str:
 def test_wrapping_loses_nothing_but_spaces_and_fits(line: str, width: int) -> None:
     parts = wrap_line(line, width)
     assert "".join("".join(parts).replace("|", "").split()) == "".join(line.replace("|", "").split())
-    assert all(measure_text(part) <= width for part in parts)
+    assert all(measure_width(part) <= width for part in parts)
 
 
 def test_what_goes_on_hangs_further_in() -> None:
@@ -91,7 +92,7 @@ def test_colour_is_decided_as_in_git(
 ) -> None:
     for name, value in {"TERM": "xterm", "NO_COLOR": "", **env}.items():
         monkeypatch.setenv(name, value)
-    assert wants_color(Look(color=look), settings, terminal=True) is colored
+    assert wants_color(Appearance(color=look), settings, terminal=True) is colored
 
 
 @pytest.mark.parametrize(
@@ -116,8 +117,8 @@ def test_the_pager_is_found_as_git_finds_it(
         monkeypatch.delenv(name, raising=False)
     for name, value in {"TERM": "xterm", **env}.items():
         monkeypatch.setenv(name, value)
-    assert find_pager(Look(), settings) == pager
-    assert find_pager(Look(pager=False), settings) is None
+    assert find_pager(Appearance(), settings) == pager
+    assert find_pager(Appearance(pager=False), settings) is None
 
 
 def test_handles_days_and_verdicts_are_painted_and_words_are_not() -> None:
@@ -128,7 +129,7 @@ def test_handles_days_and_verdicts_are_painted_and_words_are_not() -> None:
 
 def test_options_of_the_look_are_taken_wherever_they_stand() -> None:
     assert take_look_options(["--no-pager", "log", "--color=never", "--utc", "--", "--utc"]) == ["log", "--", "--utc"]
-    assert LOOK.get() == Look("never", False, True)
+    assert LOOK.get() == Appearance("never", False, True)
     with pytest.raises(UsageError, match="red"):
         take_look_options(["log", "--color=red"])
 

@@ -8,7 +8,7 @@ import msgspec
 
 from rekal.app.context import App
 from rekal.app.doctor import place_checks, remote_check, scratch_clone, store_checks
-from rekal.app.doctor.diagnosis import Check, Diagnosis, Finding
+from rekal.app.doctor.diagnosis import Check, CheckResult, Diagnosis
 from rekal.errors import RekalError
 
 CHECKS = (
@@ -36,7 +36,7 @@ def diagnose_store(
 
     ``more`` are checks of the caller's; ``note_step`` hears what is being done.
     """
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     for check in (*CHECKS, *more):
         note_step(check.title)
         seen = list(_examine(app, check))
@@ -47,21 +47,21 @@ def diagnose_store(
     return Diagnosis(findings, sum(one.state == "wrong" for one in findings))
 
 
-def _examine(app: App, check: Check) -> Iterator[Finding]:
+def _examine(app: App, check: Check) -> Iterator[CheckResult]:
     """One check that cannot be done is a finding, and keeps no other from being done."""
     try:
         yield from check.examine(app)
     except (RekalError, OSError) as error:
         message = error.message if isinstance(error, RekalError) else str(error)
-        yield Finding(check.title, "wrong", message, error.hint if isinstance(error, RekalError) else "")
+        yield CheckResult(check.title, "wrong", message, error.hint if isinstance(error, RekalError) else "")
 
 
-def _mend(app: App, check: Check, before: list[Finding]) -> list[Finding]:
+def _mend(app: App, check: Check, before: list[CheckResult]) -> list[CheckResult]:
     assert check.repair is not None
     try:
         check.repair(app)
     except (RekalError, OSError) as error:
-        return [*before, Finding(check.title, "wrong", f"it could not be mended: {error}")]
+        return [*before, CheckResult(check.title, "wrong", f"it could not be mended: {error}")]
     after = list(_examine(app, check))
     if after and all(one.state == "ok" for one in after):
         first = next(one for one in before if one.state != "ok")

@@ -12,7 +12,7 @@ from rekal.app.context import App
 State = Literal["ok", "note", "wrong"]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """One thing looked at. ``note``: nothing is broken, but somebody should know.
 
     ``mend`` is a command or a step that puts it right, empty where nothing is to be done. ``mended``: it was wrong, and
@@ -29,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
 class Diagnosis(msgspec.Struct, frozen=True):
     """Everything looked at, in order: ``doctor --json``. ``wrong`` counts what is not as it should be."""
 
-    findings: list[Finding]
+    findings: list[CheckResult]
     wrong: int
 
 
@@ -40,5 +40,5 @@ class Check(msgspec.Struct, frozen=True):
     """
 
     title: str
-    examine: Callable[[App], Iterable[Finding]]
+    examine: Callable[[App], Iterable[CheckResult]]
     repair: Callable[[App], None] | None = None

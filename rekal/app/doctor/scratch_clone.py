@@ -21,7 +21,7 @@ import msgspec
 
 from rekal.agents.registry import describe_built_in
 from rekal.app.context import App, find_executable
-from rekal.app.doctor.diagnosis import Finding
+from rekal.app.doctor.diagnosis import CheckResult
 from rekal.config import ENVIRONMENT, OTHER_VARIABLES
 from rekal.errors import GitError, RekalError, StoreError
 from rekal.git import find_repo
@@ -66,13 +66,13 @@ class _Scratch(msgspec.Struct, frozen=True):
         return done.stdout
 
 
-def examine_scrubbing(app: App) -> Iterator[Finding]:
+def examine_scrubbing(app: App) -> Iterator[CheckResult]:
     """Plant keys in a text and see that the rules of this store take them out."""
     for kind, key in _plant_keys().items():
         if key in app.scrubber.text(f"export CLOUD_KEY={key}  # for the deployment"):
-            yield Finding("scrub", "wrong", f"{kind} stays in a text", "see scrub.allow in `rekal config`")
+            yield CheckResult("scrub", "wrong", f"{kind} stays in a text", "see scrub.allow in `rekal config`")
             return
-    yield Finding("scrub", "ok", f"{len(_plant_keys())} planted keys are taken out")
+    yield CheckResult("scrub", "ok", f"{len(_plant_keys())} planted keys are taken out")
 
 
 def _plant_keys() -> dict[str, str]:
@@ -90,7 +90,7 @@ def _plant_keys() -> dict[str, str]:
     }
 
 
-def examine_scratch_clone(app: App) -> Iterator[Finding]:
+def examine_scratch_clone(app: App) -> Iterator[CheckResult]:
     """Do all of it once in a scratch clone; a step that fails is named, and what rests on it is not tried."""
     with tempfile.TemporaryDirectory(prefix="rekal-doctor-", ignore_cleanup_errors=True) as directory:
         base = Path(directory).resolve()
@@ -101,7 +101,7 @@ def examine_scratch_clone(app: App) -> Iterator[Finding]:
             yield from _send_and_take_back(one, base)
         except (RekalError, OSError) as error:
             said = error.message if isinstance(error, RekalError) else str(error)
-            yield Finding("scratch clone", "wrong", said, "run `rekal init` again; if it stays, this is a bug")
+            yield CheckResult("scratch clone", "wrong", said, "run `rekal init` again; if it stays, this is a bug")
 
 
 def _make_clone(app: App, base: Path) -> _Scratch:
@@ -157,27 +157,27 @@ def _environment(base: Path) -> dict[str, str]:
     }
 
 
-def _commit_with_session(one: _Scratch, key: str) -> Iterator[Finding]:
+def _commit_with_session(one: _Scratch, key: str) -> Iterator[CheckResult]:
     _write_transcript(Path(one.env["HOME"]), one.root, key)
     (one.root / "counter.py").write_text("COUNT = 'counter.txt'\n", encoding="utf-8")
     one.git("add", "counter.py")
     one.git("commit", "--quiet", "-m", "Keep the parcel counter in a file")
     layout = one.layout
     if not _wait_for_worker(layout):
-        yield Finding("hooks fire", "wrong", f"the commit's hook brought no session within {_PATIENCE:.0f} s",
+        yield CheckResult("hooks fire", "wrong", f"the commit's hook brought no session within {_PATIENCE:.0f} s",
                       "`rekal init` writes the hooks again")  # fmt: skip
         return
-    yield Finding("hooks fire", "ok", "a commit in a scratch clone was seen, and its session captured")
+    yield CheckResult("hooks fire", "ok", "a commit in a scratch clone was seen, and its session captured")
     kept = [path.name for path in layout.directory.glob("*.db") if key.encode() in path.read_bytes()]
     if kept:
-        yield Finding("capture scrubs", "wrong", f"a planted key was stored in {', '.join(kept)}", "this is a bug")
+        yield CheckResult("capture scrubs", "wrong", f"a planted key was stored in {', '.join(kept)}", "this is a bug")
     else:
-        yield Finding("capture scrubs", "ok", "a planted key is in no file of the store")
+        yield CheckResult("capture scrubs", "ok", "a planted key is in no file of the store")
     answer = json.loads(one.rekal("recall", "--json", _QUESTION, ok=(0, 1)))
     if answer["sessions"]:
-        yield Finding("recall answers", "ok", "the session comes back when its work is asked for")
+        yield CheckResult("recall answers", "ok", "the session comes back when its work is asked for")
     else:
-        yield Finding("recall answers", "wrong", f"the answer was {answer['verdict']} {answer['reason']}")
+        yield CheckResult("recall answers", "wrong", f"the answer was {answer['verdict']} {answer['reason']}")
 
 
 def _wait_for_worker(layout: Layout) -> bool:
@@ -195,13 +195,13 @@ def _wait_for_worker(layout: Layout) -> bool:
     return False
 
 
-def _send_and_take_back(one: _Scratch, base: Path) -> Iterator[Finding]:
+def _send_and_take_back(one: _Scratch, base: Path) -> Iterator[CheckResult]:
     push = ("push", "--quiet", "origin", f"HEAD:refs/heads/{_BRANCH}")
     one.git(*push)
     one.rekal("share", "origin", "--mainline", _BRANCH)
     one.git(*push)  # now that the commit is part of the mainline, its memory goes along
     if "refs/rekal/" not in one.git("ls-remote", "origin"):
-        yield Finding("share", "wrong", "a push to a scratch remote took no memory along", "`rekal push` says why")
+        yield CheckResult("share", "wrong", "a push to a scratch remote took no memory along", "`rekal push` says why")
         return
     two = _Scratch(base / "two", one.env)
     one.git("clone", "--quiet", "--no-checkout", str(base / "remote.git"), str(two.root))
@@ -213,9 +213,9 @@ def _send_and_take_back(one: _Scratch, base: Path) -> Iterator[Finding]:
     with open_ledger(two.layout.data, read_only=True, wait=_PATIENCE) as ledger:
         came = queries.count_rows(ledger.con).foreign_sessions
     if came:
-        yield Finding("share", "ok", "a push to a scratch remote was received by a second clone")
+        yield CheckResult("share", "ok", "a push to a scratch remote was received by a second clone")
     else:
-        yield Finding("share", "wrong", "what was pushed to a scratch remote did not arrive in a second clone")
+        yield CheckResult("share", "wrong", "what was pushed to a scratch remote did not arrive in a second clone")
 
 
 def _write_transcript(home: Path, root: Path, key: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rekal.app.ask_question import Question, ask_question
+from rekal.app.ask_question import AskedQuestion, ask_question
 from rekal.app.choose_settings import verify_model
 from rekal.app.context import App, list_unused_patterns
-from rekal.app.doctor.diagnosis import Finding
+from rekal.app.doctor.diagnosis import CheckResult
 from rekal.app.resources import count_embedded, embed_texts
 from rekal.errors import EngineError, StoreBusy, StoreDamaged, StoreError
 from rekal.index.build import refresh_index
@@ -27,21 +27,21 @@ DAMAGED = (
 )
 
 
-def examine_settings(app: App) -> Iterator[Finding]:
+def examine_settings(app: App) -> Iterator[CheckResult]:
     """Read the settings, and say what of them is not followed."""
     problems = [*app.settings.warnings, *list_unused_patterns(app)]
     for problem in problems:
-        yield Finding("settings", "note", problem, "`rekal config` lists what there is")
+        yield CheckResult("settings", "note", problem, "`rekal config` lists what there is")
     if not app.config.enabled:
-        yield Finding("settings", "note", "capturing is switched off", "`rekal config enabled true` turns it on")
+        yield CheckResult("settings", "note", "capturing is switched off", "`rekal config enabled true` turns it on")
     elif not problems:
-        yield Finding("settings", "ok", f"{len(app.settings.files)} files, all of it understood")
+        yield CheckResult("settings", "ok", f"{len(app.settings.files)} files, all of it understood")
 
 
-def examine_ledger(app: App) -> Iterator[Finding]:
+def examine_ledger(app: App) -> Iterator[CheckResult]:
     """Open the ledger and read a session of it. A store that is being written is not broken."""
     if app.layout.directory.stat().st_mode & 0o077:
-        yield Finding(
+        yield CheckResult(
             "store", "wrong", f"others on this machine can look into {app.layout.directory}", "`rekal doctor --fix`"
         )
     try:
@@ -50,17 +50,17 @@ def examine_ledger(app: App) -> Iterator[Finding]:
             newest = session_list.list_sessions(ledger.con, SessionFilter(), 1)
             read = queries.read_session(ledger.con, newest[0].id) if newest else None
     except StoreBusy as error:
-        yield Finding("store", "note", f"{error.message}; it is read again when that is done")
+        yield CheckResult("store", "note", f"{error.message}; it is read again when that is done")
         return
     except StoreError as error:
         damaged = isinstance(error, StoreDamaged)
-        yield Finding("store", "wrong", error.message, DAMAGED if damaged else error.hint)
+        yield CheckResult("store", "wrong", error.message, DAMAGED if damaged else error.hint)
         return
     held = f"{counts.own_sessions + counts.foreign_sessions:,} sessions, {counts.turns:,} turns"
     if read is None:
-        yield Finding("store", "ok", f"opens; {held}")
+        yield CheckResult("store", "ok", f"opens; {held}")
     else:
-        yield Finding("store", "ok", f"opens; {held}; the newest, {read.id[:10]}, reads whole")
+        yield CheckResult("store", "ok", f"opens; {held}; the newest, {read.id[:10]}, reads whole")
 
 
 def repair_ledger(app: App) -> None:
@@ -68,7 +68,7 @@ def repair_ledger(app: App) -> None:
     app.layout.create()
 
 
-def examine_workers(app: App) -> Iterator[Finding]:
+def examine_workers(app: App) -> Iterator[CheckResult]:
     """Look at what waits, and for whom."""
     waiting, broken = spool.count_events(app.layout.spool)
     held = False
@@ -77,43 +77,43 @@ def examine_workers(app: App) -> Iterator[Finding]:
         held = held or holder is not None
         if holder and (holder.stopped or (holder.seconds > _TOO_LONG and lock != app.layout.working_lock)):
             state = "is stopped" if holder.stopped else f"has been at it for {holder.seconds / 60:.0f} minutes"
-            yield Finding(
+            yield CheckResult(
                 "worker", "wrong", f"process {holder.pid} ({holder.purpose}) {state}", f"`kill -9 {holder.pid}` ends it"
             )
             return
     if broken:
-        yield Finding(
+        yield CheckResult(
             "worker", "wrong", f"{broken} events could not be worked on; they are in {app.layout.spool / 'broken'}",
             "look at them, and report what made them if it is ours",
         )  # fmt: skip
     if held:
-        yield Finding("worker", "ok", f"at work now; {waiting} events wait")
+        yield CheckResult("worker", "ok", f"at work now; {waiting} events wait")
     elif waiting:
-        yield Finding("worker", "wrong", f"{waiting} events wait, and nobody works on them", "`rekal checkpoint`")
+        yield CheckResult("worker", "wrong", f"{waiting} events wait, and nobody works on them", "`rekal checkpoint`")
     elif not broken:
-        yield Finding("worker", "ok", "nothing waits")
+        yield CheckResult("worker", "ok", "nothing waits")
 
 
-def examine_index(app: App) -> Iterator[Finding]:
+def examine_index(app: App) -> Iterator[CheckResult]:
     """Compare the index with the ledger."""
     covered = read_position(app.layout.index)
     try:
         with open_ledger(app.layout.data, read_only=True, wait=_PATIENCE) as ledger:
             position, turns = ledger.position(), queries.count_rows(ledger.con).turns
     except StoreError as error:
-        yield Finding("index", "note", f"not compared: {error.message}")
+        yield CheckResult("index", "note", f"not compared: {error.message}")
         return
     if covered is None and turns:
-        yield Finding("index", "wrong", "there is no index that can be read", "`rekal index`")
+        yield CheckResult("index", "wrong", "there is no index that can be read", "`rekal index`")
     elif covered is not None and covered < position:
         at_work = find_holder(app.layout.index_lock) or find_holder(app.layout.working_lock)
         behind = f"{position - covered} captures behind"
         if at_work:
-            yield Finding("index", "note", f"{behind}; process {at_work.pid} ({at_work.purpose}) is at it")
+            yield CheckResult("index", "note", f"{behind}; process {at_work.pid} ({at_work.purpose}) is at it")
         else:
-            yield Finding("index", "note", behind, "`rekal index`, or the next worker")
+            yield CheckResult("index", "note", behind, "`rekal index`, or the next worker")
     else:
-        yield Finding("index", "ok", "holds all that the store holds")
+        yield CheckResult("index", "ok", "holds all that the store holds")
 
 
 def repair_index(app: App) -> None:
@@ -121,23 +121,23 @@ def repair_index(app: App) -> None:
     refresh_index(app.layout, app.repo, app.scrub, lambda message: None)
 
 
-def examine_vectors(app: App) -> Iterator[Finding]:
+def examine_vectors(app: App) -> Iterator[CheckResult]:
     """Embed a sentence with the model in use, and count what has no vector yet."""
     if app.config.embed.engine == "off":
-        yield Finding("vectors", "note", "switched off: questions are answered by words alone")
+        yield CheckResult("vectors", "note", "switched off: questions are answered by words alone")
         return
     try:
         model = verify_model(app)
     except EngineError as error:
-        yield Finding("vectors", "wrong", error.message, error.hint or "`rekal model list` names others")
+        yield CheckResult("vectors", "wrong", error.message, error.hint or "`rekal model list` names others")
         return
     took = f"{model.milliseconds:.0f} ms a sentence, {model.dim} numbers"
     now = count_embedded(app)
     if now is None or now.done >= now.total:
-        yield Finding("vectors", "ok", f"the model works ({took}); nothing is missing")
+        yield CheckResult("vectors", "ok", f"the model works ({took}); nothing is missing")
     else:
         missing = f"{now.total - now.done:,} of {now.total:,} texts have no vector yet"
-        yield Finding("vectors", "note", f"the model works ({took}); {missing}", "`rekal embed` makes them now")
+        yield CheckResult("vectors", "note", f"the model works ({took}); {missing}", "`rekal embed` makes them now")
 
 
 def repair_vectors(app: App) -> None:
@@ -145,30 +145,30 @@ def repair_vectors(app: App) -> None:
     embed_texts(app, lambda now: None)
 
 
-def examine_recall(app: App) -> Iterator[Finding]:
+def examine_recall(app: App) -> Iterator[CheckResult]:
     """Ask for some sessions by the words they begin with, and see that they come back."""
     try:
         with open_ledger(app.layout.data, read_only=True, wait=_PATIENCE) as ledger:
             prompts = _some_prompts(session_list.list_sessions(ledger.con, SessionFilter(), 30))
     except StoreError as error:
-        yield Finding("recall", "note", f"not tried: {error.message}")
+        yield CheckResult("recall", "note", f"not tried: {error.message}")
         return
     if not prompts:
-        yield Finding("recall", "note", "not tried: no session is named by enough words")
+        yield CheckResult("recall", "note", "not tried: no session is named by enough words")
         return
     found = 0
     for session_id, words in prompts:
         try:
-            answer = ask_question(app, Question(text=words))
+            answer = ask_question(app, AskedQuestion(text=words))
         except StoreError as error:
-            yield Finding("recall", "wrong", error.message, error.hint)
+            yield CheckResult("recall", "wrong", error.message, error.hint)
             return
         found += session_id in [hit.session_id for hit in answer.sessions]
     said = f"{found} of {len(prompts)} sessions come back when they are asked for by their own words"
     if found:
-        yield Finding("recall", "ok", said)
+        yield CheckResult("recall", "ok", said)
     else:
-        yield Finding("recall", "wrong", said, "`rekal index --full`")
+        yield CheckResult("recall", "wrong", said, "`rekal index --full`")
 
 
 def repair_recall(app: App) -> None:

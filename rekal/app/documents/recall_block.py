@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rekal.app.ask_question import Question, ask_personal_documents, ask_question
+from rekal.app.ask_question import AskedQuestion, ask_personal_documents, ask_question
 from rekal.app.desk import Desk
 from rekal.errors import RekalError
 from rekal.plain_text import clean_line
@@ -38,7 +38,7 @@ def recall_block(desk: Desk, request: BlockRequest) -> str:
     found: list[Answer] = []
 
     def ask() -> None:
-        question = Question(text=request.text, strictness=STRICTNESS, budget=max(50, min(request.budget, 8000)))
+        question = AskedQuestion(text=request.text, strictness=STRICTNESS, budget=max(50, min(request.budget, 8000)))
         try:
             found.append(
                 ask_question(desk.app, question) if desk.app is not None else ask_personal_documents(desk, question)

@@ -72,7 +72,7 @@ def read_figures(app: App) -> StoreFigures:
     layout = app.layout
     with open_ledger(layout.data, read_only=True) as ledger:
         con = ledger.con
-        characters = overview_rows.measure_text(con)
+        characters = overview_rows.measure_ledger_text(con)
         opened = overview_rows.count_opened(con, _MOST_OPENED)
         names = overview_rows.read_titles(con, [one for one, _ in opened])
         return StoreFigures(

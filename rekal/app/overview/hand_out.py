@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from rekal.app.ask_question import Question, ask_question
+from rekal.app.ask_question import AskedQuestion, ask_question
 from rekal.app.context import App
 from rekal.app.read_ledger import ShownSession, show_sessions
 from rekal.errors import NOTHING_FOUND, UsageError
@@ -32,7 +32,7 @@ def ask_to_hand_out(app: App, question: str) -> Answer:
 
     What is personal (documents and memories outside of the repository) is left out: SILENCE where nothing else answers.
     """
-    answer = ask_question(app, Question(text=question))
+    answer = ask_question(app, AskedQuestion(text=question))
     memories = [one for one in answer.memories or () if not one.personal]
     documents = [one for one in answer.documents or () if not one.personal]
     nothing = answer.verdict == "INJECT" and not (answer.sessions or memories or documents)

@@ -8,7 +8,7 @@ import click
 
 from rekal.app.context import App, find_app
 from rekal.app.doctor.diagnose import diagnose_store
-from rekal.app.doctor.diagnosis import Check, Diagnosis, Finding
+from rekal.app.doctor.diagnosis import Check, CheckResult, Diagnosis
 from rekal.cli.output import count_of, json_option, print_record
 from rekal.cli.progress import show_work
 from rekal.daemon.client import find_hung_daemon, is_reachable, is_supported
@@ -43,14 +43,14 @@ def command(fix: bool, as_json: bool) -> int:
     return NOTHING_FOUND if answer.wrong else FOUND
 
 
-def _examine_daemon(app: App) -> Iterator[Finding]:
+def _examine_daemon(app: App) -> Iterator[CheckResult]:
     if not is_supported():
         return
     hung = find_hung_daemon()
     if hung is not None:
-        yield Finding("daemon", "wrong", f"process {hung} does not answer", "`rekal daemon --stop` ends it")
+        yield CheckResult("daemon", "wrong", f"process {hung} does not answer", "`rekal daemon --stop` ends it")
     else:
-        yield Finding("daemon", "ok", "answers" if is_reachable() else "none runs; the next recall starts one")
+        yield CheckResult("daemon", "ok", "answers" if is_reachable() else "none runs; the next recall starts one")
 
 
 def _lines(answer: Diagnosis) -> Iterator[str]:

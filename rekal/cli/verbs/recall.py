@@ -95,7 +95,7 @@ def _ask_personal(text: str, chosen: dict[str, Any], as_json: bool, missing: Sto
         raise missing
     from rekal.app import ask_question
 
-    answer = ask_question.ask_personal_documents(desk, ask_question.Question(text=text, **chosen))
+    answer = ask_question.ask_personal_documents(desk, ask_question.AskedQuestion(text=text, **chosen))
     lines = answer_lines(answer, chosen["explain"])
     if answer.exit_code == FOUND and is_for_agent(desk.env):
         lines = _fence_rows(lines, "words of your documents")
@@ -116,7 +116,7 @@ def _ask_store(app: App, text: str, chosen: dict[str, Any]) -> Answer:
 
     if app.config.recall.daemon == "off":
         resources.decline_if_kept()
-    answer = ask_question.ask_question(app, ask_question.Question(text=text, **chosen))
+    answer = ask_question.ask_question(app, ask_question.AskedQuestion(text=text, **chosen))
     try:
         ask_question.note_shown(app, answer)
     except OSError as error:  # a store that cannot be written is recalled from, too

@@ -12,7 +12,7 @@ from rekal.app.context import find_app
 from rekal.app.report_range import RangeReport, ReportedCommit
 from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
-from rekal.cli.verbs.why import format_source
+from rekal.cli.verbs.why import name_source
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED
 
 
@@ -50,7 +50,7 @@ def _text_lines(answer: RangeReport) -> list[str]:
 def _quoted_rows(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
     """The prompt and the reason of the session that edited most, each as name, handle and words."""
     first, more = commit.reasons[0], len(commit.reasons) - 1
-    others = format_source(first) + (f" (+{more} more sessions)" if more else "")
+    others = name_source(first) + (f" (+{more} more sessions)" if more else "")
     if first.prompt:
         yield (
             "prompt",

@@ -74,16 +74,16 @@ def _format_block(path: str | None, group: list[WhyReason]) -> list[str]:
     if reason.prompt:
         who = one_line(reason.session_author or "", 40)
         handle = f"{short_id(reason.prompt.session_id)}:{reason.prompt.seq}"
-        whose = format_source(reason)
+        whose = name_source(reason)
         out.append(f"  prompt   {handle}  {who}, {reason.agent}{whose}: {one_line(reason.prompt.text, 160)}")
     handle = f"{short_id(reason.session_id or '')}:{reason.turn}"
-    whose = "" if reason.prompt else format_source(reason).lstrip() + "  " * bool(format_source(reason))
+    whose = "" if reason.prompt else name_source(reason).lstrip() + "  " * bool(name_source(reason))
     said = one_line(reason.because.text, 200) if reason.because else "(the agent said nothing about it)"
     out.append(f"  because  {handle}  {whose}{said}")
     return out
 
 
-def format_source(reason: WhyReason) -> str:
+def name_source(reason: WhyReason) -> str:
     """Return where a session came from, in brackets behind a space; empty for one of this clone."""
     if reason.origin in (None, "own"):
         return ""

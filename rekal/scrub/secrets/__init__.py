@@ -32,6 +32,7 @@ KINDS: tuple[Kind, ...] = (
     *services.PAYMENTS,
     *services.OTHERS,
     *service_tokens.KINDS,
+    high_entropy.HEX,
     credentials.AUTHORIZATION_HEADER,
     credentials.COOKIE,
     credentials.URL_PASSWORD,

@@ -1,4 +1,4 @@
-"""Long random strings that no other kind knows.
+"""Long random strings that no other kind knows, and hexadecimal tokens, which look like hashes.
 
 A candidate is a run of 32 to 128 base64 characters with digits, small and capital letters. Hashes and UUIDs have one
 case only and never qualify; longer runs are data (images, signatures, encrypted blobs), not keys. Words, identifiers
@@ -41,6 +41,21 @@ _WORDS = lazy_pattern(r"[A-Z]?[a-z]{3,}")
 # A run that begins with a slash or holds a folder's name is a path.
 _IN_PATH = lazy_pattern(r"^/|(?:^|/)(?:[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,})(?:/|$)")
 _MARKED = lazy_pattern(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
+
+# Hexadecimal throughout, so that only length or surroundings tell it from a hash: a run and the text before it.
+_HEX_SHAPES = (
+    (lazy_pattern(r"11[0-9a-f]{32}\Z"), lazy_pattern("")),  # Jenkins
+    (lazy_pattern(r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\Z"), lazy_pattern("")),  # Mailgun
+    (lazy_pattern(r"fc-[0-9a-f]{32}\Z"), lazy_pattern("")),  # Firecrawl
+    (lazy_pattern(r"0-[0-9a-f]{24}-[0-9a-f]{100,}"), lazy_pattern(r"v1\.\Z")),  # Cloudflare's origin CA
+    (
+        lazy_pattern(r"[0-9a-f]{32}\Z"),
+        lazy_pattern(r"(?<![\w/.])[012]/(?:\d{12,20}/\d{12,20}:)?\Z|_gitlab_session=\Z"),
+    ),  # Asana
+    (lazy_pattern(r"[0-9a-f]{60,}"), lazy_pattern(r"mlsn\.\Z|rw_Fe26\.2\*\*\Z")),  # MailerSend, Railway
+)
+_ZHIPU = lazy_pattern(r"\.[A-Za-z0-9]{16}(?![\w.])")
+_ESCAPE = lazy_pattern(r"\\[bf]\Z")
 
 
 def _find_random(text: str, hay: Hay) -> Iterator[Span]:
@@ -105,4 +120,16 @@ def _entropy(run: str) -> float:
     return -sum(count / size * math.log2(count / size) for count in Counter(run).values())
 
 
+def _find_hex(text: str, hay: Hay) -> Iterator[Span]:
+    for start, end in hay.hexes:
+        # Of the escapes that may stand before a token, two end in a hexadecimal digit and join the run.
+        start += bool(_ESCAPE.search(text[max(0, start - 1) : start + 1]))
+        run, before = hay.whole[start:end], hay.whole[max(0, start - 48) : start]
+        if any(shape.match(run) and context.search(before) for shape, context in _HEX_SHAPES):
+            yield start, end
+        elif len(run) == 32 and (more := _ZHIPU.match(text, end)) and looks_mixed(more[0]):
+            yield start, more.end()
+
+
 KIND = Kind("high-entropy", ("",), _find_random, in_run=True)
+HEX = Kind("service-token", ("",), _find_hex, in_run=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from rekal.plain_text import lazy_pattern
 from rekal.scrub.secrets.kind import (
     Check,
     Hay,
@@ -240,32 +239,6 @@ _SHAPES: tuple[tuple[tuple[str, ...], str, Check], ...] = (
 )
 _ARGON = r"p=\d+(?P<secret>\$[A-Za-z0-9+/]{10,}(?:\$[A-Za-z0-9+/]{20,})?)"
 
-# Hexadecimal throughout, so that only length or surroundings tell it from a hash: a run and the text before it.
-_HEX_SHAPES = (
-    (lazy_pattern(r"11[0-9a-f]{32}\Z"), lazy_pattern("")),  # Jenkins
-    (lazy_pattern(r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\Z"), lazy_pattern("")),  # Mailgun
-    (lazy_pattern(r"fc-[0-9a-f]{32}\Z"), lazy_pattern("")),  # Firecrawl
-    (lazy_pattern(r"0-[0-9a-f]{24}-[0-9a-f]{100,}"), lazy_pattern(r"v1\.\Z")),  # Cloudflare's origin CA
-    (
-        lazy_pattern(r"[0-9a-f]{32}\Z"),
-        lazy_pattern(r"(?<![\w/.])[012]/(?:\d{12,20}/\d{12,20}:)?\Z|_gitlab_session=\Z"),
-    ),  # Asana
-    (lazy_pattern(r"[0-9a-f]{60,}"), lazy_pattern(r"mlsn\.\Z|rw_Fe26\.2\*\*\Z")),  # MailerSend, Railway
-)
-_ZHIPU = lazy_pattern(r"\.[A-Za-z0-9]{16}(?![\w.])")
-_ESCAPE = lazy_pattern(r"\\[bf]\Z")
-
-
-def _find_hex(text: str, hay: Hay) -> Iterator[Span]:
-    for start, end in hay.hexes:
-        # Of the escapes that may stand before a token, two end in a hexadecimal digit and join the run.
-        start += bool(_ESCAPE.search(text[max(0, start - 1) : start + 1]))
-        run, before = hay.whole[start:end], hay.whole[max(0, start - 48) : start]
-        if any(shape.match(run) and context.search(before) for shape, context in _HEX_SHAPES):
-            yield start, end
-        elif len(run) == 32 and (more := _ZHIPU.match(text, end)) and looks_mixed(more[0]):
-            yield start, more.end()
-
 
 def _is_private(token: str) -> bool:
     """True if the base64 ``token``, the beginning of a PEM block, says that the block is private."""
@@ -290,5 +263,4 @@ KINDS = (
     by_pattern("service-token", _ARGON, ("p=",), in_run=True),
     by_pattern("service-token", r"(?<=\d{13})\|[A-Za-z0-9_\-]{27}(?![\w\-])", ("|",), check=looks_mixed, in_run=True),
     by_pattern("service-token", r"(?<=[0-9a-f]{36})NRAL(?!\w)", ("NRAL",), in_run=True, back=36),
-    Kind("service-token", ("",), _find_hex, in_run=True),
 )

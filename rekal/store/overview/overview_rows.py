@@ -174,7 +174,7 @@ def read_titles(con: Connection, sessions: Sequence[str]) -> dict[str, str]:
     return {str(one): str(title) for one, title in rows if title}
 
 
-def measure_text(con: Connection) -> int:
+def measure_ledger_text(con: Connection) -> int:
     """Return how many characters all turns have together."""
     row = con.execute("SELECT coalesce(sum(length(content)), 0) FROM turns").fetchone()
     return int(row[0]) if row else 0

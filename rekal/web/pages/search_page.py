@@ -7,7 +7,7 @@ import shlex
 
 import msgspec
 
-from rekal.app.ask_question import Question, ask_question, note_shown
+from rekal.app.ask_question import AskedQuestion, ask_question, note_shown
 from rekal.app.overview import matched_words
 from rekal.recall.answer import Hit
 from rekal.recall.silences import describe_silence
@@ -97,9 +97,9 @@ def _search_page(asked: Asked) -> PageView:
     return PageView("search.html", fields)
 
 
-def _question(text: str, chosen: dict[str, str]) -> Question:
+def _question(text: str, chosen: dict[str, str]) -> AskedQuestion:
     given = {name: value or None for name, value in chosen.items()}
-    return Question(
+    return AskedQuestion(
         text=text, explain=True, file=given["file"], agent=given["agent"], author=given["author"],
         branch=given["branch"], since=given["since"], until=given["until"], commit=given["commit"],
     )  # fmt: skip
