@@ -46,11 +46,16 @@ def make_store(layout: Layout, turns: int) -> list[str]:
     vocabulary = write(layout.data, turns)
     with open_ledger(layout.data, read_only=True) as ledger:
         update_index(ledger, layout.index)
-    layout.vectors.mkdir()
+    add_random_vectors(layout)
+    return [f"{vocabulary.sample(6)} {vocabulary.files[number]}" for number in range(20)]
+
+
+def add_random_vectors(layout: Layout) -> None:
+    """Give every chunk of an index a random vector of the default model's size."""
+    layout.vectors.mkdir(exist_ok=True)
     keys = chunk_keys(layout.index)
     random = np.random.default_rng(7).standard_normal((len(keys), _DIM), dtype=np.float32)
     append_vectors(layout.vectors, _MODEL, keys, random / np.linalg.norm(random, axis=1, keepdims=True))
-    return [f"{vocabulary.sample(6)} {vocabulary.files[number]}" for number in range(20)]
 
 
 def median(action: Callable[[int], object], runs: int) -> tuple[float, float]:

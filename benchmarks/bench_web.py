@@ -1,9 +1,10 @@
 """Time and bytes of every page of the web page over a large store.
 
-    python -m benchmarks.bench_web [--turns 200000]
+    python -m benchmarks.bench_web [--turns 200000] [--vectors]
 
 One line a page: medians of processor time (git's included) and of wall clock, in milliseconds, and the bytes sent.
-Questions are answered by keywords alone. Making the store takes two minutes.
+Questions are answered by keywords alone, or with random vectors and the default model. Making the store takes two
+minutes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpus
+from benchmarks.bench_recall import add_random_vectors
 from rekal.app.resources import kept_between_commands
 from rekal.cli.main import run_command_line
 from rekal.git import find_repo
@@ -36,11 +38,13 @@ def _git(root: Path, *args: str) -> None:
     subprocess.run(["git", *args], cwd=root, check=True, capture_output=True, timeout=60)
 
 
-def make_clone(base: Path, turns: int) -> tuple[Path, dict[str, str]]:
+def make_clone(base: Path, turns: int, *, vectors: bool) -> tuple[Path, dict[str, str]]:
     """A clone with a store of ``turns`` turns and its index; names of what is in it."""
     root = base / "app"
     root.mkdir()
     os.environ.update(HOME=str(base), XDG_DATA_HOME=str(base), REKAL_EMBED_ENGINE="off", REKAL_DAEMON="off")
+    if vectors:
+        del os.environ["REKAL_EMBED_ENGINE"]
     _git(root, "init", "-q", "-b", "main")
     for name, value in (("user.name", "Author 1"), ("user.email", "author1@example.com")):
         _git(root, "config", name, value)
@@ -55,6 +59,8 @@ def make_clone(base: Path, turns: int) -> tuple[Path, dict[str, str]]:
         path.unlink(missing_ok=True)
     vocabulary = corpus.write(layout.data, turns)
     run_command_line(["index"])
+    if vectors:
+        add_random_vectors(layout)
     for _ in range(40):
         run_command_line(["decide", vocabulary.sample(12), "--because", vocabulary.sample(8)])
     with open_ledger(layout.data, read_only=True) as ledger:
@@ -124,9 +130,10 @@ def main() -> None:
     """Print one line a page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=200_000)
-    turns = parser.parse_args().turns
+    parser.add_argument("--vectors", action="store_true", help="the questions are answered with vectors, too")
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as base:
-        root, names = make_clone(Path(base), turns)
+        root, names = make_clone(Path(base), chosen.turns, vectors=chosen.vectors)
         with kept_between_commands():
             asyncio.run(_measure(root, names))
         os.chdir("/")

@@ -33,6 +33,7 @@ from rekal.store.database import Connection
 from rekal.store.locks import hold_lock
 
 Keys = NDArray[np.uint64]
+Places = NDArray[np.int64]
 
 HEAD = 300  # characters
 BITE = 128  # texts embedded between two appends: a few seconds of one core
@@ -61,7 +62,9 @@ class VectorFile:
         self.path = path
         with path.open("rb") as file:
             self.model_id, self.dim = _read_head(file.read(_HEAD.size), path)
-            count = (os.fstat(file.fileno()).st_size - _HEAD.size) // _record_size(self.dim)
+            kept = os.fstat(file.fileno())
+            count = (kept.st_size - _HEAD.size) // _record_size(self.dim)
+            self.identity = path, kept.st_ino, kept.st_mtime_ns, count
             width = _record_size(self.dim) // 4
             mapped = np.memmap(file, "<f4", "r", _HEAD.size, (count, width)) if count else np.zeros((0, width), "<f4")
         # The key takes the first two columns; BLAS reads the others in place, whatever the distance between rows.
@@ -206,22 +209,41 @@ def find_or_embed(directory: Path, embedder: Embedder, texts: Sequence[str], mos
     """
     keys = np.array([text_key(text) for text in texts], np.uint64)
     held = open_vectors(directory, embedder.model_id)
-    have = held.keys if held is not None else np.empty(0, np.uint64)
-    lacking = [int(at) for at in np.unique(keys, return_index=True)[1] if keys[at] not in have][:most]
+    places = _find_places(held, keys) if held is not None else np.full(len(keys), -1)
+    lacking = [int(at) for at in np.unique(keys, return_index=True)[1] if places[at] < 0][:most]
     if lacking:
         made = embedder.embed_documents([texts[at] for at in lacking])
         directory.mkdir(exist_ok=True)
         with hold_lock(directory / "lock", wait=10.0, purpose="storing vectors"):
             append_vectors(directory, embedder.model_id, keys[lacking], made)
         held = open_vectors(directory, embedder.model_id)
+        places = _find_places(held, keys) if held is not None else places
     if held is None:
         return np.zeros((len(texts), 1), np.float32)
-    order = np.argsort(held.keys, kind="stable")
-    places = np.searchsorted(held.keys[order], keys)
     found = np.zeros((len(texts), held.dim), np.float32)
-    here = places < len(order)
-    here[here] = held.keys[order][places[here]] == keys[here]
-    found[here] = held.matrix[order[places[here]]]
+    found[places >= 0] = held.matrix[places[places >= 0]]
+    return found
+
+
+def _find_places(held: VectorFile, keys: Keys) -> Places:
+    """Row of each key in a file of vectors; -1 for a key that it does not have."""
+    sorted_keys, order = _sort_keys(held)
+    at = np.searchsorted(sorted_keys, keys).clip(max=max(len(order) - 1, 0))
+    return np.where(sorted_keys[at] == keys, order[at], -1) if len(order) else np.full(len(keys), -1)
+
+
+_sorted_keys: dict[tuple[Path, int, int, int], tuple[Keys, Places]] = {}
+
+
+def _sort_keys(held: VectorFile) -> tuple[Keys, Places]:
+    """The keys of a file, sorted, and the row of each: kept for the daemon, of 200,000 they take 20 ms."""
+    found = _sorted_keys.get(held.identity)
+    if found is None:
+        order = np.argsort(held.keys, kind="stable")
+        found = held.keys[order], order
+        if len(_sorted_keys) > 1:  # the repository's and the personal one
+            _sorted_keys.clear()
+        _sorted_keys[held.identity] = found
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from rekal.errors import GitError
 from rekal.git import Repo
 from rekal.memory.state import Memory
 from rekal.plain_text import lazy_pattern
@@ -41,57 +42,69 @@ class Grounds(msgspec.Struct, frozen=True):
 
 
 class GroundReader:
-    """Looks memories up in one repository; what was read of its tree is kept between them."""
+    """Looks memories up in one repository, at the HEAD of the moment it was made."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
 
     @functools.cached_property
-    def _head_files(self) -> frozenset[str]:
-        listed = self._repo.ask("ls-tree", "-r", "-z", "--name-only", "HEAD") or ""
-        return frozenset(path for path in listed.split("\0") if path)
-
-    @functools.lru_cache(maxsize=64)  # noqa: B019 - as many commits as memories were made at
-    def _files_at(self, commit: str) -> frozenset[str]:
-        listed = self._repo.ask("ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit) or ""
-        return frozenset(path for path in listed.split("\0") if path)
+    def _head(self) -> str:
+        return self._repo.head() or ""
 
     def look(self, memory: Memory) -> Grounds:
         """Find what became of the files and symbols that a memory names since the commit that it was made at."""
-        if memory.commit is None or memory.personal:
+        if memory.commit is None or memory.personal or not self._head:
             return Grounds()
-        before = self._files_at(memory.commit)
-        files = self._named(memory, before)[:_MOST]
+        try:
+            before = _list_files_at(self._repo, memory.commit)
+        except GitError:  # made at a commit that is not here
+            return Grounds()
+        files = _files_of_memory(memory, before)[:_MOST]
         for path in files:
-            if path not in self._head_files:
+            if path not in _list_files_at(self._repo, self._head):
                 return Grounds("lost", path, self._last_change(memory.commit, [path]))
-        symbols = self._symbols(memory)
+        symbols = [word for word in _symbols_of_memory(memory) if _has_word(self._repo, word, memory.commit)]
         for symbol in symbols:
-            if not self._has(symbol, "HEAD"):
+            if not _has_word(self._repo, symbol, self._head):
                 return Grounds("lost", symbol, "")
         if files and (commit := self._last_change(memory.commit, files)):
             return Grounds("stale", ", ".join(files), commit)
         return Grounds("fresh", ", ".join((*files, *symbols))) if files or symbols else Grounds()
 
-    def _named(self, memory: Memory, files: frozenset[str]) -> list[str]:
-        exact = [path for path in memory.scope.paths if path in files]
-        words = _NAMED_FILE.findall(memory.all_words)
-        named = [word.rstrip(".") for word in (*words, memory.source or "")]
-        return list(dict.fromkeys([*exact, *(path for path in named if path in files)]))
-
-    def _symbols(self, memory: Memory) -> list[str]:
-        """Identifiers the memory names that the tree had when it was made."""
-        quoted = [word for word in _QUOTED.findall(memory.all_words) if _SYMBOL.fullmatch(word)]
-        named = [word.removesuffix("()") for word in (*quoted, *_CAMEL.findall(memory.all_words))]
-        commit = str(memory.commit)
-        return [word for word in list(dict.fromkeys(named))[:_MOST] if self._has(word, commit)]
-
-    def _has(self, symbol: str, commit: str) -> bool:
-        return self._repo.ask("grep", "-q", "-I", "-F", "-w", "-e", symbol, commit, "--") is not None
-
     def _last_change(self, since: str, paths: Sequence[str]) -> str:
-        """The last commit after ``since`` that changed one of ``paths``, abbreviated; empty when none did."""
-        return self._repo.ask("log", "-1", "--format=%h", "--end-of-options", f"{since}..HEAD", "--", *paths) or ""
+        return _find_last_change(self._repo, since, self._head, tuple(paths))
+
+
+def _files_of_memory(memory: Memory, files: frozenset[str]) -> list[str]:
+    exact = [path for path in memory.scope.paths if path in files]
+    words = _NAMED_FILE.findall(memory.all_words)
+    named = [word.rstrip(".") for word in (*words, memory.source or "")]
+    return list(dict.fromkeys([*exact, *(path for path in named if path in files)]))
+
+
+def _symbols_of_memory(memory: Memory) -> list[str]:
+    """What a memory names that may be an identifier."""
+    quoted = [word for word in _QUOTED.findall(memory.all_words) if _SYMBOL.fullmatch(word)]
+    named = [word.removesuffix("()") for word in (*quoted, *_CAMEL.findall(memory.all_words))]
+    return list(dict.fromkeys(named))[:_MOST]
+
+
+# A commit never changes, so the daemon looks each thing up once: a search of a tree takes a process and 6 ms.
+@functools.lru_cache(maxsize=8)
+def _list_files_at(repo: Repo, commit: str) -> frozenset[str]:
+    listed = repo.run("ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit)
+    return frozenset(path for path in listed.split("\0") if path)
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_word(repo: Repo, word: str, commit: str) -> bool:
+    return repo.ask("grep", "-q", "-I", "-F", "-w", "-e", word, commit, "--") is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _find_last_change(repo: Repo, since: str, head: str, paths: tuple[str, ...]) -> str:
+    """The last commit after ``since`` that changed one of ``paths``, abbreviated; empty when none did."""
+    return repo.ask("log", "-1", "--format=%h", "--end-of-options", f"{since}..{head}", "--", *paths) or ""
 
 
 def look_at_all(repo: Repo, memories: Iterable[Memory]) -> list[Grounds]:

@@ -7,6 +7,7 @@ to say says nothing.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -57,6 +58,11 @@ class _Words:
         return sum(self._weight(term) for term in sorted(whole) if term in part) / total if total else 0.0
 
 
+@functools.lru_cache(maxsize=4096)  # a millisecond each, of every recall by the daemon
+def _head_terms(text: str) -> frozenset[str]:
+    return frozenset(read_question(text).terms)
+
+
 def _document(memory: Memory, asked: Sequence[str]) -> frozenset[str]:
     """The terms of a memory; none if it has no word that begins like one of the question's."""
     text = " ".join((memory.all_words, *memory.tags))
@@ -84,10 +90,7 @@ def rank_memories(
     if not allowed or not asked:
         return []
     documents = [_document(memories[n], asked) for n in allowed]
-    heads = [
-        frozenset(read_question(memories[n].text).terms) if documents[at] else frozenset()
-        for at, n in enumerate(allowed)
-    ]
+    heads = [_head_terms(memories[n].text) if documents[at] else frozenset() for at, n in enumerate(allowed)]
     words = _Words(documents)
     covered = np.array([words.share(asked, document) for document in documents])
     named = np.array([words.share(head, set(asked)) for head in heads])

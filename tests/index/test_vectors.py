@@ -20,6 +20,7 @@ from rekal.index.vectors import (
     VectorFile,
     count_vectors,
     embed_missing,
+    find_or_embed,
     open_vectors,
     path_for,
     prune_vectors,
@@ -239,6 +240,19 @@ def test_what_is_forgotten_while_it_is_embedded_is_not_stored(store: Store) -> N
 
     filled(store, Meanwhile(happens))
     assert len(stored(store)) == 6
+
+
+def test_texts_that_are_no_turns_get_their_own_vectors_once(store: Store) -> None:
+    embedder = filled(store)
+    texts = ["prefer tabs", "the office is in Kiel", "prefer tabs"]
+    first = find_or_embed(store.index.parent / "vectors", embedder, texts, 10)
+    assert np.allclose(first, embedder.embed_documents(texts))
+    size = len(stored(store))
+    more = [*texts, "invoices are kept for ten years", "staging is reset on Mondays"]
+    second = find_or_embed(store.index.parent / "vectors", embedder, more, 1)
+    assert np.array_equal(second[:3], first)
+    assert sum(bool(row.any()) for row in second) == 4, "one more was allowed to be made"
+    assert len(stored(store)) == size + 1
 
 
 def test_a_torn_record_is_neither_read_nor_kept(store: Store) -> None:

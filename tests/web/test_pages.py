@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
@@ -167,6 +168,17 @@ def test_forgetting_shows_what_would_go_and_then_does_it(tmp_path_factory: pytes
         assert done.status == 200 and "is gone" in done.text, done.text[done.text.find("<h1") :][:600]
         assert checkout("find", "orange for open ones", code=1).startswith("0 mentions")
         assert "orange" not in page.page("/search?q=which+colours+does+the+chart+take")
+
+
+def test_a_search_on_the_page_is_counted_once(stored: Stored) -> None:
+    def recalls() -> int:
+        return sum(json.loads(stored.page.checkout("stats", "--json"))["total"]["verdicts"].values())
+
+    before = recalls()
+    stored.page.page("/search?q=why+does+the+retry+queue+live+in+postgres")
+    assert recalls() == before + 1
+    stored.page.page("/search")
+    assert recalls() == before + 1
 
 
 def test_an_agent_that_serves_the_page_rules_on_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -138,11 +138,7 @@ def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | 
     elif answer.listed:
         yield f"INJECT {len(answer.sessions)} of the {answer.listed} sessions that the question names{notes}"
     else:
-        count, kept = len(answer.sessions), len(answer.memories or ())
-        memories = f" {kept} memor{'ies' if kept != 1 else 'y'}" if kept else ""
-        memories += f" {count_of(len(answer.documents), 'chunk')} of documents" if answer.documents else ""
-        sessions = f"{count} session{'s' * (count != 1)}"
-        yield f"{answer.verdict} support={answer.support:.2f}{memories} {sessions}{notes}"
+        yield f"{answer.verdict} support={answer.support:.2f} {' '.join(answer.count_evidence())}{notes}"
     for one in answer.memories or ():
         yield _memory_line(one)
     for hit in answer.sessions:

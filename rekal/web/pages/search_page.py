@@ -11,6 +11,7 @@ from rekal.app.ask_question import AskedQuestion, ask_question, note_shown
 from rekal.app.overview import matched_words
 from rekal.recall.answer import Hit
 from rekal.recall.silences import describe_silence
+from rekal.store.usage_log import add_use
 from rekal.web import render
 from rekal.web.pages.asked import Asked, PageView, Route
 from rekal.web.render import Piece
@@ -70,6 +71,7 @@ def _search_page(asked: Asked) -> PageView:
     if not asked.fragment:
         with contextlib.suppress(OSError):  # a store that cannot be written is asked, too
             note_shown(app, answer)
+        add_use(app.layout.usage, "recall", answer.verdict, 0)  # a person reads it: no agent's tokens
     below = answer.sessions == [] and answer.verdict == "SILENCE" and bool(text)
     near = ask_question(app, msgspec.structs.replace(question, strictness=0.0)).sessions if below else []
     fields |= {

@@ -69,20 +69,23 @@
     reading.className = "reading small dim";
     const whole = (_, values) => values.map((value) => (Number.isInteger(value) ? value.toLocaleString("en") : ""));
     const drawing = figure.querySelector("svg");
+    const at = days.map((day) => Date.parse(day) / 1000);
+    // One day alone has no width of its own: a week at least.
+    const [first, last] = [at[0] - 86400, Math.max(at[at.length - 1], at[0] + 6 * 86400) + 86400];
     new window.uPlot({
       width: figure.clientWidth, height: Math.max(150, Math.round(figure.clientWidth / 6)), legend: { show: false },
       series: [{}, ...names.map((name, at) => ({
         label: name, stroke: colour(inks[at]), fill: colour(inks[at]), points: { show: false },
         paths: window.uPlot.paths.bars({ size: [0.8, 24] }),
       }))],
-      axes: [axis, { ...axis, size: 56, values: whole }],
-      scales: { x: { time: true, range: (_, low, high) => [low - 86400, high + 86400] }, y: { range: (_, low, high) => [0, Math.max(1, high)] } }, tzDate: (at) => window.uPlot.tzDate(new Date(at * 1000), "UTC"),
+      axes: [{ ...axis, incrs: [1, 2, 7, 14, 28, 91, 182, 364].map((count) => count * 86400), space: 80, values: (_, values) => values.map((value) => new Date(value * 1000).toISOString().slice(0, 10)) }, { ...axis, size: 56, values: whole }],
+      scales: { x: { time: true, range: () => [first, last] }, y: { range: (_, low, high) => [0, Math.max(1, high)] } }, tzDate: (at) => window.uPlot.tzDate(new Date(at * 1000), "UTC"),
       cursor: { drag: { x: false, y: false } },
       hooks: { setCursor: [(plot) => {
         const at = plot.cursor.idx;
         reading.textContent = at == null ? "" : `${days[at]}: ${names.map((name, n) => `${series[n][at].toLocaleString("en")} ${name}`).join(", ")}`;
       }] },
-    }, [days.map((day) => Date.parse(day) / 1000), ...stacked], figure);
+    }, [at, ...stacked], figure);
     figure.append(reading);
     drawing?.remove();
   }
