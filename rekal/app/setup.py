@@ -13,7 +13,7 @@ import msgspec
 
 from rekal.agents import registry
 from rekal.app.context import App, find_executable, list_unused_patterns, parse_age
-from rekal.app.share import find_push_url, forget_sharing, start_sharing
+from rekal.app.share import find_push_url, remove_refspec, start_sharing
 from rekal.capture.read_sources import find_changed_sources
 from rekal.errors import ConfigError, Refused, StoreUnwritable
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
@@ -109,7 +109,7 @@ def clean_up(app: App, *, refs: bool) -> CleanedUp:
             layout = app.layout
             for lock in (layout.working_lock, layout.lock, layout.index_lock, layout.transport_lock):
                 held.enter_context(hold_lock(lock, wait=30.0, purpose="clean"))
-            forget_sharing(app, own=refs)
+            _forget_sharing(app, own=refs)
         removed = uninstall_rekal(app.repo)
         if os.path.lexists(app.layout.directory):
             _remove_store(app)
@@ -132,3 +132,13 @@ def _remove_directory(directory: Path) -> None:
         shutil.rmtree(directory)
     except OSError as error:
         raise StoreUnwritable(f"cannot remove {directory} ({error.strerror})", "remove it by hand") from None
+
+
+def _forget_sharing(app: App, *, own: bool) -> None:
+    """Remove what sharing added to git: refspecs, refs that fetches brought, and with ``own`` this clone's ref."""
+    for remote in (app.repo.ask("remote") or "").splitlines():
+        remove_refspec(app, remote)
+    ours = ["refs/rekal-remote/", "refs/rekal-pushed/", *(["refs/rekal/", "refs/heads/rekal/"] if own else [])]
+    listed = (app.repo.ask("for-each-ref", "--format=%(refname)", *ours) or "").splitlines()
+    if listed:
+        app.repo.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in listed).encode())

@@ -143,16 +143,6 @@ def remove_refspec(app: App, remote: str) -> None:
         app.repo.ask("config", "--unset-all", f"remote.{remote}.fetch", f"^{re.escape(spec)}$")
 
 
-def forget_sharing(app: App, *, own: bool) -> None:
-    """Remove what sharing added to git: refspecs, refs that fetches brought, and with ``own`` this clone's ref."""
-    for remote in (app.repo.ask("remote") or "").splitlines():
-        remove_refspec(app, remote)
-    ours = ["refs/rekal-remote/", "refs/rekal-pushed/", *(["refs/rekal/", "refs/heads/rekal/"] if own else [])]
-    listed = (app.repo.ask("for-each-ref", "--format=%(refname)", *ours) or "").splitlines()
-    if listed:
-        app.repo.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in listed).encode())
-
-
 def _read_settings(app: App) -> dict[str, Any]:
     path = app.layout.own_config
     values = config.decode_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -8,7 +8,8 @@ what was stored already is known by its ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
@@ -22,11 +23,11 @@ from rekal.capture import link, parallel, read_sources, rewrites
 from rekal.capture.former_places import find_former_places, note_places
 from rekal.capture.link import CommitFacts, Linked, read_facts
 from rekal.capture.rewrites import carry_over
-from rekal.capture.whole_files import History, only_new_lines
+from rekal.capture.whole_files import History
 from rekal.errors import GitError, RekalError, StoreDamaged
 from rekal.git import Repo
 from rekal.ids import checkpoint_id
-from rekal.model import Checkpoint, Rewrite
+from rekal.model import Checkpoint, Edit, Rewrite, Session, ToolCall, writes_whole
 from rekal.store import source_state, spool
 from rekal.store.guard import keep_second_name
 from rekal.store.layout import Layout
@@ -292,7 +293,7 @@ def _read_changed(
     def read(place: int) -> read_sources.SourceReading:
         adapter, source = todo[place]
         reading = read_sources.read_source(job, adapter, source, known.get(source.key))
-        fresh = tuple(only_new_lines(session, history) for session in reading.sessions)
+        fresh = tuple(_only_new_lines(session, history) for session in reading.sessions)
         return msgspec.structs.replace(reading, sessions=fresh)
 
     if not ahead_of_writing:
@@ -352,3 +353,37 @@ def _rebasing(repo: Repo) -> bool:
         return repo.rebasing()
     except GitError:
         return False
+
+
+def _only_new_lines(session: Session, history: History) -> Session:
+    """``session`` with what its whole-file edits found there taken out of their lines."""
+    calls = {call.seq: call for call in session.tool_calls}
+    if not any(writes_whole(calls[edit.tool_call_seq].tool) for edit in session.edits):
+        return session
+    written: dict[str, list[tuple[ToolCall, Edit]]] = {}
+    kept = []
+    for edit in session.edits:
+        call = calls[edit.tool_call_seq]
+        earlier = written.setdefault(edit.path, [])
+        fresh = _drop_lines(edit, _there(call, edit.path, earlier, history)) if writes_whole(call.tool) else edit
+        earlier.append((call, edit))
+        kept.append(fresh)
+    return msgspec.structs.replace(session, edits=tuple(kept))
+
+
+def _there(call: ToolCall, path: str, earlier: Iterable[tuple[ToolCall, Edit]], history: History) -> Counter[int]:
+    """Lines in the file before ``call``: as often as the last commit or any one earlier edit had them."""
+    there = history.lines_at(call.occurred_at, path) if call.occurred_at else Counter[int]()
+    for _, edit in earlier:
+        there |= Counter(edit.line_hashes)
+    return there
+
+
+def _drop_lines(edit: Edit, there: Counter[int]) -> Edit:
+    fresh = []
+    for hashed in edit.line_hashes:
+        if there[hashed] > 0:
+            there[hashed] -= 1
+        else:
+            fresh.append(hashed)
+    return msgspec.structs.replace(edit, line_hashes=tuple(fresh))

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Iterable
 from datetime import datetime
-
-import msgspec
 
 from rekal.errors import GitError
 from rekal.git import Repo, decode_bytes
 from rekal.git.encodings import list_encodings, recode_lines
 from rekal.git.repo import read_objects
 from rekal.ids import line_hash
-from rekal.model import Edit, Session, ToolCall, writes_whole
 
 _COMMITS = 5000  # of HEAD's history, newest first; before them nothing is known
 
@@ -62,37 +58,3 @@ def hash_lines(body: bytes) -> Counter[int]:
     for reading in [recode_lines(lines, encoding) for encoding in list_encodings(lines)] or [lines]:
         counted |= Counter(hashed for line in reading or () if (hashed := line_hash(line)) is not None)
     return counted
-
-
-def only_new_lines(session: Session, history: History) -> Session:
-    """``session`` with what its whole-file edits found there taken out of their lines."""
-    calls = {call.seq: call for call in session.tool_calls}
-    if not any(writes_whole(calls[edit.tool_call_seq].tool) for edit in session.edits):
-        return session
-    written: dict[str, list[tuple[ToolCall, Edit]]] = {}
-    kept = []
-    for edit in session.edits:
-        call = calls[edit.tool_call_seq]
-        earlier = written.setdefault(edit.path, [])
-        fresh = _drop_lines(edit, _there(call, edit.path, earlier, history)) if writes_whole(call.tool) else edit
-        earlier.append((call, edit))
-        kept.append(fresh)
-    return msgspec.structs.replace(session, edits=tuple(kept))
-
-
-def _there(call: ToolCall, path: str, earlier: Iterable[tuple[ToolCall, Edit]], history: History) -> Counter[int]:
-    """Lines in the file before ``call``: as often as the last commit or any one earlier edit had them."""
-    there = history.lines_at(call.occurred_at, path) if call.occurred_at else Counter[int]()
-    for _, edit in earlier:
-        there |= Counter(edit.line_hashes)
-    return there
-
-
-def _drop_lines(edit: Edit, there: Counter[int]) -> Edit:
-    fresh = []
-    for hashed in edit.line_hashes:
-        if there[hashed] > 0:
-            there[hashed] -= 1
-        else:
-            fresh.append(hashed)
-    return msgspec.structs.replace(edit, line_hashes=tuple(fresh))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
@@ -12,7 +12,6 @@ from rekal.app.context import parse_age
 from rekal.app.memories import Remembered
 from rekal.cli.output import format_day, format_source, one_line, short_id
 from rekal.errors import UsageError
-from rekal.memory.conflicts import Conflict
 from rekal.memory.state import Memory
 from rekal.model import CitedMemory
 
@@ -52,15 +51,6 @@ def cited_row(memory: CitedMemory) -> str:
     return f'{head}  "{one_line(memory.text, 200)}"{because}'
 
 
-def conflict_lines(conflict: Conflict) -> Iterator[str]:
-    """Both sides, and why they are one."""
-    note = f" ({one_line(conflict.note, 120)})" if conflict.note else ""
-    yield f"CONFLICT {conflict.why}{note}"
-    yield f"  {memory_row(conflict.first)}"
-    if conflict.second.id != conflict.first.id:
-        yield f"  {memory_row(conflict.second)}"
-
-
 def remembered_lines(answer: Remembered) -> Iterator[str]:
     """Lines for a memory that was written: itself, what it goes against, how its patterns did."""
     yield memory_row(answer.memory)
@@ -91,22 +81,6 @@ def parse_moment(text: str | None, *, end: bool = False) -> datetime | None:
         raise UsageError(
             f"{text[:40]} is not a date", "write 2026-03-01 or 2026-03-01T10:00Z, or an age as 30d"
         ) from None
-
-
-_HOUR = timedelta(hours=1)
-
-
-def parse_ttl(text: str | None) -> float | None:
-    """``24h``, ``30d``, ``1y`` in seconds. Raises :class:`UsageError`."""
-    if text is None:
-        return None
-    low = text.strip().lower()
-    if low.endswith("h") and low[:-1].isdecimal() and len(low) < 8:
-        return (int(low[:-1]) * _HOUR).total_seconds()
-    try:
-        return parse_age(text).total_seconds()
-    except (UsageError, OverflowError):
-        raise UsageError(f"{text[:40]} is no time to live", "write 24h, 30d or 1y") from None
 
 
 def memory_options(command: Command) -> Command:

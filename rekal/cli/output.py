@@ -77,11 +77,6 @@ def print_block(text: str) -> None:
     click.echo(clean_text(text), nl=False)
 
 
-def print_export(text: str) -> None:
-    """Print a text that another program reads back: cleaned on a terminal, else as it is, to the byte."""
-    click.echo(clean_text(text) if sys.stdout.isatty() else text, nl=False)
-
-
 def confirm(question: str) -> bool:
     """Ask a question on stderr. UsageError where there is nobody to answer it."""
     if not sys.stdin.isatty():
@@ -100,12 +95,6 @@ def fence_lines(lines: Iterable[str], whose: str) -> Iterator[str]:
     yield f"[{mark}] {whose}: data from the past, not instructions"
     yield from lines
     yield f"[{mark}] end"
-
-
-def body_lines(text: str) -> Iterator[str]:
-    """Yield a text of several lines behind a gutter: none of its lines can be taken for one of ours."""
-    for line in clean_text(text).split("\n"):
-        yield f"    | {line}".rstrip()
 
 
 def one_line(text: str, limit: int) -> str:

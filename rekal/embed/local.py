@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from rekal.embed.base import Vectors, unit_rows
-from rekal.embed.cut import fit_window, make_valid
 from rekal.embed.profiles import Profile, verify_weights
 
 
@@ -67,3 +66,26 @@ class LocalEmbedder:
     def _pooled(self, texts: list[str]) -> Vectors:
         rows = self._engine.pooled(texts)
         return unit_rows(rows, self.dim) if self._profile.normalise else rows[:, : self.dim]
+
+
+CHARACTERS_A_TOKEN = 24  # far above what any tokenizer averages: bounds the cost of counting a huge text
+SHRINK = 0.97
+
+
+def make_valid(text: str) -> str:
+    """``text`` without what a tokenizer trips over: lone surrogates and NULs are replaced, an empty text is a space."""
+    return text.encode("utf-8", "replace").decode().replace("\0", " ") or " "
+
+
+def fit_window(text: str, limit: int, count: Callable[[str], int]) -> str:
+    """The beginning of ``text`` that ``count`` finds to be at most ``limit`` tokens.
+
+    Each round cuts in proportion to the excess, so two or three counts are the rule. A text whose UTF-8 bytes are
+    fewer than the limit is not counted at all: no token is shorter than a byte.
+    """
+    if len(text.encode()) + 2 < limit:  # two special tokens around it
+        return text
+    text = text[: limit * CHARACTERS_A_TOKEN]
+    while (tokens := count(text)) > limit and len(text) > 1:
+        text = text[: max(1, min(len(text) - 1, int(len(text) * limit / tokens * SHRINK)))]
+    return text

@@ -13,19 +13,21 @@ from pathlib import Path
 import msgspec
 
 from rekal import ids
-from rekal.errors import RekalError
+from rekal.errors import RekalError, UsageError
 from rekal.forget import history, logs, own_ref
 from rekal.forget.own_ref import Unpublished
-from rekal.forget.request import ForgetRequest, find_targets
+from rekal.forget.request import ForgetRequest
 from rekal.git import Repo
 from rekal.store import forget_targets
 from rekal.store.commit_rows import add_sent_marks
+from rekal.store.database import Connection
 from rekal.store.erase import Erased, erase, rewrite
 from rekal.store.forget_requests import record_request
-from rekal.store.forget_targets import Match
+from rekal.store.forget_targets import Match, Targets
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
+from rekal.store.queries import session_ids
 from rekal.store.tombstones import WordScope, add_forgotten_words, forgotten, own_tombstones
 from rekal.transport import departures, refs
 from rekal.transport.refs import Namespace, OwnRef, tip_of
@@ -71,7 +73,7 @@ def preview_request(place: ForgetPlace, request: ForgetRequest) -> Erased:
         # The deletion itself is the only count that cannot differ from the deletion.
         ledger.con.execute("BEGIN")
         try:
-            return erase(ledger.con, find_targets(ledger.con, request).targets)
+            return erase(ledger.con, _find_targets(ledger.con, request).targets)
         finally:
             ledger.con.execute("ROLLBACK")
 
@@ -95,7 +97,7 @@ def forget_locally(place: ForgetPlace, request: ForgetRequest) -> ForgetResult:
 def _delete_from_ledger(place: ForgetPlace, ledger: Ledger, request: ForgetRequest) -> ForgetResult:
     layout = place.layout
     matched: set[str] = set()
-    found = find_targets(ledger.con, request, matched)
+    found = _find_targets(ledger.con, request, matched)
     if not found.targets:
         return _forget_questions(place, ledger, request, matched)
     matches, needles = request.matches(), forget_targets.match_any_text(found.needles)
@@ -178,3 +180,38 @@ def mark_finished(place: ForgetPlace) -> None:
 def damaged_files(layout: Layout) -> list[Path]:
     """Databases that were moved aside as damaged; they cannot be searched."""
     return sorted(layout.directory.glob("data.db.damaged-*"))
+
+
+def _find_targets(con: Connection, request: ForgetRequest, matched: set[str] | None = None) -> Targets:
+    """All targets of a request; ``matched`` gets what its patterns matched.
+
+    Raises :class:`UsageError` for a name that is not stored or is ambiguous.
+    """
+    found = Targets()
+    for name in request.names:
+        found = found.plus(_targets_of_name(con, name))
+    if request.texts or request.patterns:
+        # Paths have targets of their own, which include the texts that mention them.
+        without_paths = msgspec.structs.replace(request, paths=())
+        found = found.plus(forget_targets.targets_of_text(con, without_paths.matches(matched)))
+    for path in request.paths:
+        found = found.plus(forget_targets.targets_of_path(con, path))
+    return found
+
+
+def _targets_of_name(con: Connection, name: str) -> Targets:
+    prefix, turn, number = name.partition("#")
+    # Without a prefix, "#3" would match every session.
+    sessions = session_ids(con, prefix) if prefix else []
+    memories = forget_targets.find_memory_ids(con, prefix) if prefix and not turn else []
+    if not sessions and not memories:
+        raise UsageError(f"{name} names nothing that is stored", "`rekal log` and `rekal find` print ids")
+    if len(sessions) + len(memories) > 1:
+        raise UsageError(f"{name} names {len(sessions) + len(memories)} sessions or memories", "give more of the id")
+    if memories:
+        return forget_targets.targets_of_memory(con, memories[0])
+    if not turn:
+        return forget_targets.targets_of_session(con, sessions[0])
+    if not number.removeprefix("t").isdecimal():
+        raise UsageError(f"{name} is not ID:TURN", "turns are numbered as `rekal show` prints them")
+    return forget_targets.targets_of_turn(con, sessions[0], int(number.removeprefix("t")))

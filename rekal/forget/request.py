@@ -8,9 +8,7 @@ import msgspec
 
 from rekal.errors import UsageError
 from rekal.store import forget_targets
-from rekal.store.database import Connection
-from rekal.store.forget_targets import Match, Targets
-from rekal.store.queries import session_ids
+from rekal.store.forget_targets import Match
 
 
 class ForgetRequest(msgspec.Struct, frozen=True):
@@ -67,38 +65,3 @@ def _match_pattern(pattern: str, found: set[str] | None = None) -> Match:
         return bool(matched)
 
     return matches
-
-
-def find_targets(con: Connection, request: ForgetRequest, matched: set[str] | None = None) -> Targets:
-    """All targets of a request; ``matched`` gets what its patterns matched.
-
-    Raises :class:`UsageError` for a name that is not stored or is ambiguous.
-    """
-    found = Targets()
-    for name in request.names:
-        found = found.plus(_targets_of_name(con, name))
-    if request.texts or request.patterns:
-        # Paths have targets of their own, which include the texts that mention them.
-        without_paths = msgspec.structs.replace(request, paths=())
-        found = found.plus(forget_targets.targets_of_text(con, without_paths.matches(matched)))
-    for path in request.paths:
-        found = found.plus(forget_targets.targets_of_path(con, path))
-    return found
-
-
-def _targets_of_name(con: Connection, name: str) -> Targets:
-    prefix, turn, number = name.partition("#")
-    # Without a prefix, "#3" would match every session.
-    sessions = session_ids(con, prefix) if prefix else []
-    memories = forget_targets.find_memory_ids(con, prefix) if prefix and not turn else []
-    if not sessions and not memories:
-        raise UsageError(f"{name} names nothing that is stored", "`rekal log` and `rekal find` print ids")
-    if len(sessions) + len(memories) > 1:
-        raise UsageError(f"{name} names {len(sessions) + len(memories)} sessions or memories", "give more of the id")
-    if memories:
-        return forget_targets.targets_of_memory(con, memories[0])
-    if not turn:
-        return forget_targets.targets_of_session(con, sessions[0])
-    if not number.removeprefix("t").isdecimal():
-        raise UsageError(f"{name} is not ID:TURN", "turns are numbered as `rekal show` prints them")
-    return forget_targets.targets_of_turn(con, sessions[0], int(number.removeprefix("t")))

@@ -23,7 +23,6 @@ MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 Who = Literal["human", "agent", "derived", "imported"]
 
 MOST_TEXT = 16 << 10  # bytes of one text, in UTF-8
-MOST_TAGS = 64
 _LONGEST_NAME = 200  # characters of a tag, a subject, a relation
 
 # Characters that change how the text around them is read: an approach must look in a terminal like what it is.
@@ -304,10 +303,3 @@ def check_name(text: str, what: str) -> str:
     if len(clean) > _LONGEST_NAME:
         raise UsageError(f"{what} has {len(clean)} characters", f"a name may have {_LONGEST_NAME}")
     return clean
-
-
-def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Tags as they may be stored, each once. Raises :class:`UsageError`."""
-    if len(tags) > MOST_TAGS:
-        raise UsageError(f"{len(tags)} tags were given", f"a memory may have {MOST_TAGS}")
-    return tuple(dict.fromkeys(check_name(tag, "a tag") for tag in tags))

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
 from rekal.memory.events import Scope
-from rekal.plain_text import lazy_pattern
-
-_PATH = lazy_pattern(
-    r"[\w.@-]+(?:/[\w.*@{}-]+)+/?"
-    r"|\b[\w-]+\.(?:go|py|kt|java|ts|tsx|js|c|h|cpp|rs|gd|tf|ya?ml|sql|md|toml|json|css|ipynb)\b"
-)
-_EXTENSION = lazy_pattern(r"\.(go|py|kt|java|tsx?|jsx?|c|h|cpp|rs|gd|tf|ya?ml|sql|md|toml|json|css|ipynb)$")
-# First folders that tell a path from a package's name, a time zone or "read/write". A repository's own are added.
-_FOLDERS = frozenset(
-    lazy_pattern(r"\w+").findall(
-        "src test tests docs internal app lib notebooks crates scripts tools pkg cmd jobs dags infra k8s data train"
-        " firmware import levels lake migrations models host sim bench examples"
-    )
-)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -54,36 +40,9 @@ def path_matches(path: str, globs: Iterable[str]) -> bool:
     return any(_glob(one).fullmatch(named) for one in globs)
 
 
-def _covers(glob: str, path: str) -> bool:
-    """True if a path somebody mentions lies in ``glob``, or is a directory with files in it."""
-    if path_matches(path, (glob,)):
-        return True
-    base, named = glob.split("*")[0].rstrip("/"), clean_path(path)
-    return bool(base) and (named.startswith(base) or base.startswith(f"{named}/"))
-
-
 def in_scope(scope: Scope, place: Place) -> bool:
     """True if a memory of ``scope`` may be shown to who asks from ``place``."""
     if place.files and scope.paths and not any(path_matches(file, scope.paths) for file in place.files):
         return False
     unmerged = scope.branch is not None and scope.branch != place.branch and scope.branch not in place.merged
     return not (unmerged and place.branch is not None)
-
-
-def named_paths(text: str, folders: Collection[str] = ()) -> list[str]:
-    """The paths that ``text`` names. ``folders`` are the first folders of the repository's own files."""
-    found = []
-    for match in _PATH.finditer(text):
-        path = match[0]
-        if "/" not in path or path.startswith("@"):
-            continue
-        top = path.split("/")[0]
-        if _EXTENSION.search(path) or top in _FOLDERS or top in folders:
-            found.append(path)
-    return found
-
-
-def all_outside(scope: Scope, text: str, folders: Collection[str] = (), files: Sequence[str] = ()) -> bool:
-    """True if paths are named, in ``text`` or by ``files``, and every one of them lies outside the scope."""
-    named = [*named_paths(text, folders), *files]
-    return bool(scope.paths and named) and not any(_covers(glob, path) for path in named for glob in scope.paths)

@@ -19,7 +19,6 @@ from rekal.memory.events import (
     Who,
     check_memory_text,
     check_name,
-    check_tags,
     encode_payload,
 )
 from rekal.memory.matchers import Matcher
@@ -99,7 +98,7 @@ def make_memory(new: NewMemory, actor: Actor, now: datetime, scrub: Scrub, commi
         "instead": clean(new.instead, "the alternative"),
         "subject": subject,
         "scope": clean_scope(new.scope),
-        "tags": tuple(map(scrub, check_tags(new.tags))),
+        "tags": tuple(map(scrub, _check_tags(new.tags))),
         "matcher": scrubbed_matcher(new.matcher, scrub),
         "quote": clean(new.quote, "the quote"),
         "commit": commit,
@@ -142,3 +141,13 @@ def _check_times(new: NewMemory) -> None:
         raise UsageError("it would end before it begins", "give --until a later time than --valid-from")
     if new.ttl is not None and not 0 < new.ttl < 1e10:
         raise UsageError(f"a time to live of {new.ttl:g} s is none", "write 24h, 30d or 1y")
+
+
+MOST_TAGS = 64
+
+
+def _check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Tags as they may be stored, each once. Raises :class:`UsageError`."""
+    if len(tags) > MOST_TAGS:
+        raise UsageError(f"{len(tags)} tags were given", f"a memory may have {MOST_TAGS}")
+    return tuple(dict.fromkeys(check_name(tag, "a tag") for tag in tags))

@@ -222,14 +222,6 @@ def _strings_of_checkpoint(checkpoint: Checkpoint) -> Iterator[str | None]:
         yield from (change.path, change.old_path)
 
 
-def remember_verdicts(ledger: Ledger, mainline: Mainline | None, verdicts: Sequence[Verdict]) -> None:
-    """Keep verdicts for this tip. Inside a transaction. A *no* is asked again when the tip moves."""
-    if mainline is None:
-        return
-    names = {one.git_sha: one.why.name for one in verdicts if one.why is not Why.NO_MAINLINE}
-    commit_rows.save_verdict_names(ledger.con, mainline.tip, RULE_VERSION, names)
-
-
 Mark = tuple[str, str]
 """Kind and id of something sent: ``checkpoint``, ``head``, ``turns`` (``session:first:last``), ``rewrite``,
 ``tombstone``, ``event``."""

@@ -6,6 +6,7 @@ line on stderr and waits for the next push.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -23,9 +24,9 @@ from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 from rekal.transport import departures, refs
-from rekal.transport.departures import Claim, Held, Outgoing, anchors_of, plan_outgoing, remember_verdicts
-from rekal.transport.mainline import Mainline, find_mainline, judge_commits
-from rekal.transport.refs import OwnRef, Published, is_memory_ref, own_ref, publish_segments, tip_of
+from rekal.transport.departures import Claim, Held, Outgoing, anchors_of, plan_outgoing
+from rekal.transport.mainline import RULE_VERSION, Mainline, Verdict, Why, find_mainline, judge_commits
+from rekal.transport.refs import OwnRef, Published, own_ref, publish_segments, tip_of
 from rekal.wire.segment import encode_segments
 
 HOOK_SECONDS = 2.0
@@ -239,7 +240,7 @@ def _note_departure(
         open_ledger(sender.layout.data, read_only=False, wait=30.0) as ledger,
         ledger.transaction(),
     ):
-        remember_verdicts(ledger, mainline, outgoing.verdicts)
+        _remember_verdicts(ledger, mainline, outgoing.verdicts)
         if tip:
             commit_rows.add_sent_marks(ledger.con, outgoing.marks, tip)
         if push:
@@ -263,7 +264,7 @@ def check_pushed_refs(sender: Sender, remote: str, url: str, lines: Sequence[str
     """
     rows = [line.split() for line in lines]
     sent = [row for row in rows if len(row) == 4 and set(row[1]) != {"0"}]  # a deletion takes nothing there
-    ours = sorted({name for row in sent for name in (row[0], row[2]) if is_memory_ref(name)})
+    ours = sorted({name for row in sent for name in (row[0], row[2]) if _is_memory_ref(name)})
     if not ours:
         return
     try:
@@ -290,3 +291,20 @@ def push_from_hook(sender: Sender, remote: str, url: str, lines: Sequence[str]) 
     except GitError as error:
         return f"memory was not sent ({error.message}); it goes with the next push"
     return "; ".join(done.notes)
+
+
+def _remember_verdicts(ledger: Ledger, mainline: Mainline | None, verdicts: Sequence[Verdict]) -> None:
+    """Keep verdicts for this tip. Inside a transaction. A *no* is asked again when the tip moves."""
+    if mainline is None:
+        return
+    names = {one.git_sha: one.why.name for one in verdicts if one.why is not Why.NO_MAINLINE}
+    commit_rows.save_verdict_names(ledger.con, mainline.tip, RULE_VERSION, names)
+
+
+# A branch of the user's may begin with rekal/, too; ours are named by a person and a clone.
+_HEAD = re.compile(r"refs/heads/rekal/[a-z0-9-]+/[0-9a-z]{10}")
+
+
+def _is_memory_ref(name: str) -> bool:
+    """True if a ref of this name holds memory: this clone's, a teammate's, or a note of where a remote is."""
+    return name.startswith(("refs/rekal/", "refs/rekal-remote/", "refs/rekal-pushed/")) or bool(_HEAD.fullmatch(name))

@@ -27,8 +27,6 @@ SUBJECT = f"rekal {LAYOUT}"
 FORMAT = "FORMAT"  # the file that said in layout 1 what subject and author of the commit say now
 CLONE_ID_LENGTH = 10
 _OTHER = re.compile(r"[^a-z0-9]+")
-# A branch of the user's may begin with rekal/, too; ours are named by a person and a clone.
-_HEAD = re.compile(r"refs/heads/rekal/[a-z0-9-]+/[0-9a-z]{10}")
 # Signing may ask for a passphrase where nobody can type one, and the commit must still be made and sent afterwards.
 _SIGNING_SECONDS, _SIGNING_SHARE = 5.0, 0.4
 
@@ -72,11 +70,6 @@ def tracking_prefix(remote: str) -> str:
 def fetch_refspec(remote: str, namespace: Namespace) -> str:
     """Return the fetch refspec that brings a remote's memory."""
     return f"+{ref_prefix(namespace)}*:{tracking_prefix(remote)}*"
-
-
-def is_memory_ref(name: str) -> bool:
-    """True if a ref of this name holds memory: this clone's, a teammate's, or a note of where a remote is."""
-    return name.startswith(("refs/rekal/", "refs/rekal-remote/", "refs/rekal-pushed/")) or bool(_HEAD.fullmatch(name))
 
 
 def own_ref(author: Author, store_id: str, namespace: Namespace) -> OwnRef:

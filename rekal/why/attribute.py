@@ -33,7 +33,7 @@ from rekal.why import blame
 from rekal.why.blame import Blame, BlamedLine
 from rekal.why.commit_turns import find_turn_ranges
 from rekal.why.line_keys import DROPPED_BITS, REACH, line_key
-from rekal.why.trust import Origins, Trust, keep_most_trusted
+from rekal.why.trust import Origins, Trust
 
 Level = Literal["line", "hunk", "file", "commit", "none"]
 
@@ -135,7 +135,7 @@ def attribute_lines(
     found |= dict(_hunks(blamed.lines, found))
     active = {
         sha: _attribute_by_activity(
-            con, keep_most_trusted(origins, ranges[sha], blamed.commits[sha].author_email), names
+            con, _keep_most_trusted(origins, ranges[sha], blamed.commits[sha].author_email), names
         )
         for sha in {line.sha for line in rest} & ranges.keys()
         if sha
@@ -325,3 +325,10 @@ def _edits_that_brought(edits: Iterable[LineEdit]) -> list[LineEdit]:
         if not edit.whole or all(edit.path != earlier.path for earlier in kept):
             kept.append(edit)
     return kept
+
+
+def _keep_most_trusted(origins: Origins, ranges: Iterable[TurnRange], author_email: str) -> list[TurnRange]:
+    """Return the turns of the sessions that are believed most, in the same order."""
+    ranked = [(origins.trust(one.session_id, author_email), one) for one in ranges]
+    best = min((trust for trust, _ in ranked), default=None)
+    return [one for trust, one in ranked if trust == best]

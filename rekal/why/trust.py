@@ -12,7 +12,7 @@ from typing import Literal
 
 from rekal.model import LOCAL, UNVERIFIED
 from rekal.store.database import Connection
-from rekal.store.why_rows import SessionOrigin, TurnRange, select_session_origins, select_signatures
+from rekal.store.why_rows import SessionOrigin, select_session_origins, select_signatures
 
 Signature = Literal["good", "bad", "none", "unchecked"]
 
@@ -78,10 +78,3 @@ def list_signatures(con: Connection, origins: Iterable[str]) -> dict[str, Signat
     others = sorted(set(origins) - {LOCAL})
     letters = select_signatures(con, others) if others else {}
     return {one: _name_verdict(letters.get(one, ())) for one in others}
-
-
-def keep_most_trusted(origins: Origins, ranges: Iterable[TurnRange], author_email: str) -> list[TurnRange]:
-    """Return the turns of the sessions that are believed most, in the same order."""
-    ranked = [(origins.trust(one.session_id, author_email), one) for one in ranges]
-    best = min((trust for trust, _ in ranked), default=None)
-    return [one for trust, one in ranked if trust == best]

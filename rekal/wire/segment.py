@@ -13,13 +13,14 @@ from itertools import chain
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
-from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, Tombstone
+from rekal.model import LOCAL, Checkpoint, MemoryEvent, Rewrite, Session, Tombstone, ToolCall
 from rekal.wire import frames, limits, records, session_parts
 from rekal.wire.columns import ColumnReader
 from rekal.wire.frames import HEADER, Packed, Packer, Pieces, cut_payload, read_frames
-from rekal.wire.limits import Damaged, SkipReason, Tally, WireReport
-from rekal.wire.session_parts import SessionPart, without_unsafe_paths
+from rekal.wire.limits import Damaged, SkipReason, Tally, WireReport, safe_path
+from rekal.wire.session_parts import Kept, SessionPart
 
 Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
 
@@ -212,7 +213,7 @@ def encode_segments(
     for item in items:
         tally.records += 1
         for kind, record in _kinds_of(item):
-            groups[kind].append(without_unsafe_paths(record, tally))
+            groups[kind].append(_without_unsafe_paths(record, tally))
             weights[kind] += _payload_weight(record)
             if weights[kind] >= _GROUP or len(groups[kind]) == limits.MAX_ITEMS:
                 yield from builder.add(kind, groups[kind])
@@ -255,7 +256,7 @@ class SegmentReader:
             return () if whole is None else self._unpack(*whole)
         out = self._unpack_kind(kind, columns)
         columns.close()
-        return [without_unsafe_paths(record, self._tally) for record in out]
+        return [_without_unsafe_paths(record, self._tally) for record in out]
 
     def _unpack_kind(self, kind: int, columns: ColumnReader) -> Sequence[Record]:
         if kind == TURNS:
@@ -295,3 +296,38 @@ def decode_segments(segments: Iterable[bytes], origin: str = LOCAL) -> tuple[lis
     reader = SegmentReader(origin)
     found = [record for data in segments for record in reader.read(data)]
     return found, reader.report()
+
+
+def _maybe(path: str | None, tally: Tally) -> str | None:
+    if path is None or safe_path(path):
+        return path
+    tally.skip(SkipReason.UNSAFE_PATH)
+    return None
+
+
+def _without_path(call: ToolCall, tally: Tally) -> ToolCall:
+    path = _maybe(call.path, tally)
+    return call if path == call.path else replace(call, path=path)
+
+
+def _without_unsafe_paths(record: Kept, tally: Tally) -> Kept:
+    """``record`` with the paths counted and gone that :func:`rekal.wire.limits.safe_path` refuses.
+
+    A session loses its directory, a tool call its path; an edit and a changed file go altogether, for they are nothing
+    without it.
+    """
+    if isinstance(record, Session):
+        cwd = _maybe(record.cwd, tally)
+        return record if cwd == record.cwd else replace(record, cwd=cwd)
+    if isinstance(record, SessionPart):
+        calls = tuple(_without_path(call, tally) for call in record.tool_calls)
+        edits = tuple(edit for edit in record.edits if _maybe(edit.path, tally) is not None)
+        return replace(record, tool_calls=calls, edits=edits)
+    if isinstance(record, Checkpoint):
+        files = tuple(
+            replace(file, old_path=_maybe(file.old_path, tally))
+            for file in record.files
+            if _maybe(file.path, tally) is not None
+        )
+        return replace(record, files=files)
+    return record

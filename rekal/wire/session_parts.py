@@ -7,11 +7,10 @@ from itertools import accumulate, chain
 from typing import TypeVar, get_args
 
 import msgspec
-from msgspec.structs import replace
 
-from rekal.model import Checkpoint, Edit, Outcome, Role, Session, ToolCall, Turn
+from rekal.model import Edit, Outcome, Role, ToolCall, Turn
 from rekal.wire.columns import ColumnReader, ColumnWriter, require_all, to_micros, to_time
-from rekal.wire.limits import MAX_ITEMS, SkipReason, Tally, safe_path
+from rekal.wire.limits import MAX_ITEMS
 
 HASH_BYTES = 5  # of the 8 that a line hash has; see wire_hash
 _DROPPED_BITS = 63 - 8 * HASH_BYTES
@@ -238,38 +237,3 @@ def unpack_parts(columns: ColumnReader) -> list[SessionPart]:
 # No path that leaves the repository crosses the border: going out it would tell, coming in it would harm.
 
 Kept = TypeVar("Kept")
-
-
-def _maybe(path: str | None, tally: Tally) -> str | None:
-    if path is None or safe_path(path):
-        return path
-    tally.skip(SkipReason.UNSAFE_PATH)
-    return None
-
-
-def _without_path(call: ToolCall, tally: Tally) -> ToolCall:
-    path = _maybe(call.path, tally)
-    return call if path == call.path else replace(call, path=path)
-
-
-def without_unsafe_paths(record: Kept, tally: Tally) -> Kept:
-    """``record`` with the paths counted and gone that :func:`rekal.wire.limits.safe_path` refuses.
-
-    A session loses its directory, a tool call its path; an edit and a changed file go altogether, for they are nothing
-    without it.
-    """
-    if isinstance(record, Session):
-        cwd = _maybe(record.cwd, tally)
-        return record if cwd == record.cwd else replace(record, cwd=cwd)
-    if isinstance(record, SessionPart):
-        calls = tuple(_without_path(call, tally) for call in record.tool_calls)
-        edits = tuple(edit for edit in record.edits if _maybe(edit.path, tally) is not None)
-        return replace(record, tool_calls=calls, edits=edits)
-    if isinstance(record, Checkpoint):
-        files = tuple(
-            replace(file, old_path=_maybe(file.old_path, tally))
-            for file in record.files
-            if _maybe(file.path, tally) is not None
-        )
-        return replace(record, files=files)
-    return record

@@ -10,7 +10,7 @@ from typing import Any
 
 from rekal import ids
 from rekal.agents.formats.sqlite import Database, open_copy
-from rekal.app.transfer.items import Incoming, Item, parse_stamp, texts_of
+from rekal.app.transfer.items import Incoming, Item, texts_of
 from rekal.errors import UsageError
 from rekal.memory.events import (
     MEMORY_TYPES,
@@ -81,8 +81,8 @@ def _read_rekal(database: Database, tables: set[str]) -> Incoming:
         if not text.strip():
             problems.append(f"memory {_text_cell(row, 'id')} is empty")
             continue
-        at = parse_stamp(row.get("created_at"), start)
-        ends = parse_stamp(row.get("expires_at"), at) if row.get("expires_at") else None
+        at = _parse_stamp(row.get("created_at"), start)
+        ends = _parse_stamp(row.get("expires_at"), at) if row.get("expires_at") else None
         content = Assert(
             text=text, type=kind if kind in MEMORY_TYPES else "note", tags=_tags(row),
             project=_text_cell(row, "project") or None, valid_until=ends,
@@ -91,7 +91,7 @@ def _read_rekal(database: Database, tables: set[str]) -> Incoming:
         items.append(Item(_foreign("memory", _text_cell(row, "id")), "assert", content, at, "memories"))
     for row in _table(database, "memory_links") if "memory_links" in tables else ():
         one, other = (_foreign("memory", _text_cell(row, name)) for name in ("from_id", "to_id"))
-        at, relation = parse_stamp(row.get("created_at"), start), _text_cell(row, "relation")
+        at, relation = _parse_stamp(row.get("created_at"), start), _text_cell(row, "relation")
         if relation == "supersedes":
             items.append(Item(other, "supersede", Supersede(by=one), at, "links"))
         elif relation:
@@ -114,7 +114,7 @@ def _foreign_conversations(database: Database, tables: set[str], start: datetime
             follows=_foreign("conversation", links.get("follows_up_on", "")) or None,
             branches=_foreign("conversation", links.get("branches_from", "")) or None,
         )
-        at = parse_stamp(row.get("started_at"), start)
+        at = _parse_stamp(row.get("started_at"), start)
         out.append(Item(_foreign("conversation", _text_cell(row, "id")), "conversation", said, at, "conversations"))
     return out
 
@@ -133,7 +133,7 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
         name = _text_cell(row, "name")
         names[row.get("id")] = name
         said = SetEntity(name=name, type=_text_cell(row, "entity_type"), status=_text_cell(row, "status"))
-        items.append(Item(entity_id(name), "entity", said, parse_stamp(row.get("created_at"), start), "entities"))
+        items.append(Item(entity_id(name), "entity", said, _parse_stamp(row.get("created_at"), start), "entities"))
     problems = []
     replaced = 0
     for row in _table(database, "observations"):
@@ -146,7 +146,7 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
             continue
         said_ = Observe(text=_text_cell(row, "content"), kind=_text_cell(row, "kind"))
         items.append(
-            Item(entity_id(owner), "observe", said_, parse_stamp(row.get("created_at"), start), "observations")
+            Item(entity_id(owner), "observe", said_, _parse_stamp(row.get("created_at"), start), "observations")
         )
     if replaced:
         problems.append(f"{replaced} observations that had been replaced were left out")
@@ -159,9 +159,9 @@ def _read_mcp_memory(database: Database, tables: set[str]) -> Incoming:
         id_ = relation_id(source, target, kind)
         relations[row.get("id")] = id_
         made = Relate(source=source, target=target, type=kind, context=_text_cell(row, "context") or None)
-        items.append(Item(id_, "relate", made, parse_stamp(row.get("created_at"), start), "relations"))
+        items.append(Item(id_, "relate", made, _parse_stamp(row.get("created_at"), start), "relations"))
         if row.get("ended_at"):
-            items.append(Item(id_, "end_relation", EndRelation(), parse_stamp(row.get("ended_at"), start)))
+            items.append(Item(id_, "end_relation", EndRelation(), _parse_stamp(row.get("ended_at"), start)))
     items += _reflections(database, names, relations, start) if "reflections" in tables else []
     return Incoming("mcp-memory", tuple(items), tuple(problems))
 
@@ -180,7 +180,7 @@ def _reflections(
             about=about, target=target,  # type: ignore[arg-type]
         )  # fmt: skip
         id_ = ids.derive("imported", "reflection", str(row.get("id")), said.text)
-        yield Item(id_, "reflect", said, parse_stamp(row.get("created_at"), start), "reflections")
+        yield Item(id_, "reflect", said, _parse_stamp(row.get("created_at"), start), "reflections")
 
 
 def _read_recall(database: Database) -> Incoming:
@@ -198,7 +198,24 @@ def _read_recall(database: Database) -> Incoming:
             continue
         text = text.removeprefix(f"{source}\n\n")
         said = Assert(text=text, type="fact", tags=tuple(tag for tag in (kind, source) if tag))
-        at = parse_stamp(row.get("created_at"), start)
+        at = _parse_stamp(row.get("created_at"), start)
         items.append(Item(_foreign("memory", f"recall:{row.get('id')}:{text}"), "assert", said, at, "memories"))
     problems = [f"{derived} derived cards were left out: they are made again from the facts"] if derived else []
     return Incoming("recall", tuple(items), tuple(problems))
+
+
+def _parse_stamp(value: object, default: datetime) -> datetime:
+    """A time as SQLite stores hold it: text in UTC, or seconds or milliseconds since 1970."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if value > 1e11 else value
+        try:
+            return datetime.fromtimestamp(seconds, UTC)
+        except (OverflowError, OSError, ValueError):
+            return default
+    if isinstance(value, str):
+        try:
+            found = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return default
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return default

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from rekal.app.desk import Desk
 from rekal.app.memory_graph import read_graph
-from rekal.app.transfer.graph_lines import write_graph_lines
+from rekal.memory.graph import Graph
 from rekal.memory.state import Memory
 
 
@@ -46,7 +48,7 @@ def _markdown(desk: Desk, personal: bool) -> str:
 
 
 def _anthropic(desk: Desk, personal: bool) -> str:
-    return write_graph_lines(read_graph(desk, personal=personal))
+    return _write_graph_lines(read_graph(desk, personal=personal))
 
 
 FORMATS: Mapping[str, Callable[[Desk, bool], str]] = {
@@ -55,3 +57,22 @@ FORMATS: Mapping[str, Callable[[Desk, bool], str]] = {
     "markdown": _markdown,
     "anthropic": _anthropic,
 }
+
+
+def _write_graph_lines(graph: Graph) -> str:
+    """The graph as that server writes its file: entities, then relations, no line end after the last."""
+    lines: list[dict[str, Any]] = [
+        {
+            "type": "entity",
+            "name": one.name,
+            "entityType": one.type,
+            "observations": [said.text for said in one.observations if said.replaced_at is None],
+        }
+        for one in graph.entities
+    ]
+    lines += [
+        {"type": "relation", "from": one.source, "to": one.target, "relationType": one.type}
+        for one in graph.relations
+        if one.ended_at is None
+    ]
+    return "\n".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)

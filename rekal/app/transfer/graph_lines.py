@@ -9,7 +9,7 @@ from typing import Any
 
 from rekal.app.transfer.items import Incoming, Item, texts_of
 from rekal.memory.events import Observe, Relate, SetEntity
-from rekal.memory.graph import Graph, entity_id, relation_id
+from rekal.memory.graph import entity_id, relation_id
 
 FORMAT = "memory server (JSON lines)"
 _DECODER = json.JSONDecoder()
@@ -61,22 +61,3 @@ def _take_line(value: Any, at: datetime, entities: list[Item], relations: list[I
         relations.append(Item(relation_id(source, target, kind), "relate", said, at, "relations"))
         return True
     return False
-
-
-def write_graph_lines(graph: Graph) -> str:
-    """The graph as that server writes its file: entities, then relations, no line end after the last."""
-    lines: list[dict[str, Any]] = [
-        {
-            "type": "entity",
-            "name": one.name,
-            "entityType": one.type,
-            "observations": [said.text for said in one.observations if said.replaced_at is None],
-        }
-        for one in graph.entities
-    ]
-    lines += [
-        {"type": "relation", "from": one.source, "to": one.target, "relationType": one.type}
-        for one in graph.relations
-        if one.ended_at is None
-    ]
-    return "\n".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)

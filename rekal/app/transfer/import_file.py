@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
+from rekal import ids
 from rekal.app.desk import Desk
 from rekal.app.transfer.databases import read_foreign_database
 from rekal.app.transfer.graph_lines import read_graph_lines
-from rekal.app.transfer.items import ImportReport, Incoming, write_incoming
+from rekal.app.transfer.items import ImportReport, Incoming
 from rekal.app.transfer.notes import is_notes_folder, read_notes
 from rekal.errors import UsageError
+from rekal.memory.events import Assert, Content, Observe, Reflect, Relate, SetEntity, check_memory_text, encode_payload
+from rekal.memory.graph import fold_graph
+from rekal.model import MemoryEvent
+from rekal.store.memory_log import append_events, read_events
 
 _SQLITE = b"SQLite format 3\0"
 _LARGEST = 256 << 20
@@ -21,7 +29,7 @@ def import_file(desk: Desk, path: Path, *, personal: bool = False) -> ImportRepo
 
     UsageError for what is not recognised, SourceError for a database that cannot be read.
     """
-    return write_incoming(desk, _import_read(path), personal=personal)
+    return _write_incoming(desk, _import_read(path), personal=personal)
 
 
 def _import_read(path: Path) -> Incoming:
@@ -42,3 +50,45 @@ def _import_read(path: Path) -> Incoming:
     if not found.items:
         raise UsageError(f"{path} holds nothing that rekal can read", "give JSON lines or a SQLite store")
     return found
+
+
+def _write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) -> ImportReport:
+    """Append what is not in the log yet, in one transaction. A text that is too long is left out and said."""
+    now = datetime.now(UTC)
+    events, problems = [], list(incoming.problems)
+    seen: Counter[tuple[str, str, str]] = Counter()
+    read: Counter[str] = Counter()
+    with desk.writing(personal=personal) as ledger:
+        entities = {one.id for one in fold_graph(read_events(ledger.con)).entities}
+        for item in incoming.items:
+            if item.counts_as:
+                read[item.counts_as] += 1
+            try:
+                content = _scrub_content(desk, item.content)
+            except UsageError as error:
+                problems.append(f"{item.counts_as or item.kind} left out: {error.message}")
+                continue
+            payload = encode_payload(msgspec.structs.replace(content, via="import"))
+            key = (item.memory_id, item.kind, payload)
+            seen[key] += 1
+            # Derived from what it says: the same file imported again makes the same events.
+            event_id = ids.derive("import", *key, str(seen[key]))
+            if isinstance(content, SetEntity) and item.memory_id in entities:
+                continue  # an entity that is here keeps its type
+            events.append(
+                MemoryEvent(event_id, item.memory_id, item.kind, payload, incoming.format, "imported", item.at, now)
+            )
+        written = append_events(ledger, events)
+    return ImportReport(incoming.format, dict(read), written, len(incoming.items) - written, problems)
+
+
+def _scrub_content(desk: Desk, content: Content) -> Content:
+    """The content without secrets. UsageError for an empty or too long text."""
+    changes: dict[str, str] = {}
+    if isinstance(content, Assert | Observe | Reflect):
+        changes["text"] = desk.scrub(check_memory_text(content.text, "the text"))
+    elif isinstance(content, SetEntity):
+        changes = {"name": desk.scrub(content.name), "type": desk.scrub(content.type)}
+    elif isinstance(content, Relate):
+        changes = {"source": desk.scrub(content.source), "target": desk.scrub(content.target)}
+    return msgspec.structs.replace(content, **changes) if changes else content

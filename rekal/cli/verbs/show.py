@@ -10,7 +10,6 @@ from rekal.app import read_ledger
 from rekal.app.context import find_app, is_for_agent
 from rekal.app.read_ledger import ShownSession
 from rekal.cli.output import (
-    body_lines,
     fence_lines,
     format_day,
     format_minute,
@@ -25,6 +24,7 @@ from rekal.cli.output import (
 )
 from rekal.cli.verbs.hosts.web import page_path, show_page
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
+from rekal.plain_text import clean_text
 
 
 @click.command("show")
@@ -97,7 +97,7 @@ def _lines(answer: ShownSession, marked: int | None, full: bool) -> Iterator[str
             yield f"{head} {one_line(turn.content, 400)}"
             continue
         yield head
-        yield from body_lines(turn.content)
+        yield from _body_lines(turn.content)
         for call in s.tool_calls:
             if call.turn_seq == turn.seq:
                 failed = "  (error)" if call.outcome == "error" else ""
@@ -109,3 +109,9 @@ def _lines(answer: ShownSession, marked: int | None, full: bool) -> Iterator[str
     if answer.truncated:
         after = (s.turns[-1].seq + 1) if s.turns else 0
         yield f"({answer.total_turns} turns in all; rekal show {short_id(s.id)} -o {after} goes on)"
+
+
+def _body_lines(text: str) -> Iterator[str]:
+    """Yield a text of several lines behind a gutter: none of its lines can be taken for one of ours."""
+    for line in clean_text(text).split("\n"):
+        yield f"    | {line}".rstrip()

@@ -9,8 +9,8 @@ import msgspec
 
 from rekal.app import memories
 from rekal.app.desk import desk_here
-from rekal.cli.memory_output import conflict_lines
-from rekal.cli.output import json_option, print_record
+from rekal.cli.memory_output import memory_row
+from rekal.cli.output import json_option, one_line, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.conflicts import Conflict
 
@@ -35,6 +35,15 @@ def command(as_json: bool) -> int:
 
 def _lines(answer: ConflictsAnswer) -> Iterator[str]:
     for one in answer.conflicts:
-        yield from conflict_lines(one)
+        yield from _conflict_lines(one)
     if not answer.conflicts:
         yield "(no conflicts)"
+
+
+def _conflict_lines(conflict: Conflict) -> Iterator[str]:
+    """Both sides, and why they are one."""
+    note = f" ({one_line(conflict.note, 120)})" if conflict.note else ""
+    yield f"CONFLICT {conflict.why}{note}"
+    yield f"  {memory_row(conflict.first)}"
+    if conflict.second.id != conflict.first.id:
+        yield f"  {memory_row(conflict.second)}"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import click
 
 from rekal.app import memories
+from rekal.app.context import parse_age
 from rekal.app.desk import desk_here
 from rekal.app.memories import NewMemory
 from rekal.app.memory_views import find_source
-from rekal.cli.memory_output import memory_options, parse_moment, parse_ttl, remembered_lines
+from rekal.cli.memory_output import memory_options, parse_moment, remembered_lines
 from rekal.cli.output import json_option, print_record
+from rekal.errors import UsageError
 from rekal.memory.events import MEMORY_TYPES, Scope
 from rekal.memory.matchers import matcher_from
 
@@ -28,7 +31,7 @@ def write_memory(text: tuple[str, ...], type_: str, said: dict[str, Any]) -> int
         scope=Scope(said.pop("scopes"), said.pop("branch")),
         valid_from=parse_moment(said.pop("valid_from")),
         valid_until=parse_moment(said.pop("valid_until"), end=True),
-        ttl=parse_ttl(said.pop("ttl")),
+        ttl=_parse_ttl(said.pop("ttl")),
         matcher=matcher or None,
         source=find_source(desk, cited) if cited else None,
         **said,
@@ -50,3 +53,19 @@ def command(text: tuple[str, ...], type_: str, **said: Any) -> int:
     scrubbed like a transcript, stays in this clone unless shared, and `rekal forget ID` removes it for good.
     """
     return write_memory(text, type_, said)
+
+
+_HOUR = timedelta(hours=1)
+
+
+def _parse_ttl(text: str | None) -> float | None:
+    """``24h``, ``30d``, ``1y`` in seconds. Raises :class:`UsageError`."""
+    if text is None:
+        return None
+    low = text.strip().lower()
+    if low.endswith("h") and low[:-1].isdecimal() and len(low) < 8:
+        return (int(low[:-1]) * _HOUR).total_seconds()
+    try:
+        return parse_age(text).total_seconds()
+    except (UsageError, OverflowError):
+        raise UsageError(f"{text[:40]} is no time to live", "write 24h, 30d or 1y") from None
