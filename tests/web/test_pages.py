@@ -181,6 +181,16 @@ def test_a_search_on_the_page_is_counted_once(stored: Stored) -> None:
     assert recalls() == before + 1
 
 
+def test_what_an_agent_remembered_stands_beside_what_was_said_before(tmp_path_factory: pytest.TempPathFactory) -> None:
+    checkout = Checkout(tmp_path_factory.mktemp("cited"))
+    names = talked_about(checkout)
+    checkout("remember", "jobs are claimed with SKIP LOCKED", "--from", names["session"], CLAUDECODE="1")
+    with ServedPage(checkout) as page:
+        shown = page.page("/review")
+    assert "I move the retry queue to postgres because the broker forgets" in shown
+    assert "cites no turn" not in shown
+
+
 def test_an_agent_that_serves_the_page_rules_on_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
     checkout = Checkout(tmp_path_factory.mktemp("agent"))
     talked_about(checkout)

@@ -27,6 +27,7 @@ _LISTED = 50  # memories a page
 _WAITING = 30  # names shown of those that wait
 _DRAWN = 80  # entities drawn
 _NAMED = 200  # entities listed
+_LONGEST = 20_000  # turns of one session
 _AROUND = 2  # turns shown before the one that a memory cites
 
 
@@ -49,15 +50,24 @@ def _review_page(asked: Asked, message: str = "") -> PageView:
 
 
 def _cited_turns(asked: Asked, memory: Memory) -> ShownSession | None:
-    """The turns that a memory rests on; None where it cites none, or they are not in the store."""
+    """The turns that a memory rests on; None where it cites none, or they are not in the store.
+
+    A memory that cites a session as a whole, or a commit, rests on the last turns that had been said by then.
+    """
     session, mark, turn = (memory.source or "").partition("#")
-    if not mark or not turn.isdigit() or len(turn) > 9:
+    if not session or (mark and (not turn.isdigit() or len(turn) > 9)):
         return None
+    first, count = (max(0, int(turn) - _AROUND), _AROUND + 1) if mark else (0, _LONGEST)
     try:
-        found = show_sessions(asked.place.app(), session, max(0, int(turn) - _AROUND), _AROUND + 1)
+        found = show_sessions(asked.place.app(), session, first, count)
     except UsageError:  # the log may cite what was never captured here
         return None
-    return found[0] if found else None
+    if not found or mark:
+        return found[0] if found else None
+    whole = found[0].session
+    by_then = [one for one in whole.turns if one.occurred_at is None or one.occurred_at <= memory.occurred_at]
+    last = msgspec.structs.replace(whole, turns=by_then[-_AROUND - 1 :])
+    return msgspec.structs.replace(found[0], session=last)
 
 
 def _trial_part(asked: Asked) -> PageView:

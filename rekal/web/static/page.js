@@ -73,7 +73,7 @@
     // One day alone has no width of its own: a week at least.
     const [first, last] = [at[0] - 86400, Math.max(at[at.length - 1], at[0] + 6 * 86400) + 86400];
     new window.uPlot({
-      width: figure.clientWidth, height: Math.max(150, Math.round(figure.clientWidth / 6)), legend: { show: false },
+      width: figure.clientWidth, height: Math.max(150, Math.round(figure.clientWidth / 6)), legend: { show: false }, padding: [null, 40, null, null],
       series: [{}, ...names.map((name, at) => ({
         label: name, stroke: colour(inks[at]), fill: colour(inks[at]), points: { show: false },
         paths: window.uPlot.paths.bars({ size: [0.8, 24] }),
