@@ -23,6 +23,7 @@ from rekal.files import write_atomically
 from rekal.git import Repo, find_repo
 from rekal.git.run import absolute_entries
 from rekal.index.schema import INDEX_TABLES
+from rekal.model import Author
 from rekal.store.guard import (
     has_old_places,
     move_old_places,
@@ -119,6 +120,11 @@ class App(msgspec.Struct, frozen=True, dict=True):
             write_atomically(path, os.urandom(16).hex().encode("ascii"))
             return path.read_text(encoding="ascii")
 
+    @functools.cached_property
+    def author(self) -> Author:
+        """The person whose captures these are, asked of git once."""
+        return self.repo.author()
+
     def job(self) -> Job:
         """A capture's unchanging part."""
         from rekal.agents import registry
@@ -132,7 +138,7 @@ class App(msgspec.Struct, frozen=True, dict=True):
             elsewhere=read_noted_places(self.layout.run).sources,
             adapters=registry.load_adapters(chosen.agents),
             make_scrubber=lambda: self.scrubber,
-            author=self.repo.author(),
+            author=self.author,
             exclude=chosen.exclude,
         )
 

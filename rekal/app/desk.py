@@ -68,7 +68,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def actor(self) -> Actor:
         """The person or program that the log names."""
-        name = self.app.repo.author().name if self.app is not None else _user_name()
+        name = self.app.author.name if self.app is not None else _user_name()
         if self.agent is None:
             return Actor(name, "human", self.via)
         return Actor(f"{self.agent} for {name}", "agent", self.via)
@@ -146,7 +146,7 @@ class Desk(msgspec.Struct, frozen=True, dict=True):
             return None
         for name in describe_agent(self.agent).session_variables:
             if name.endswith("_ID") and (native := self.env.get(name)):
-                return ids.session_id(self.agent, native, self.app.repo.author().email)
+                return ids.session_id(self.agent, native, self.app.author.email)
         from rekal.app.present_session import find_present_session  # adapters, which only such hosts need
 
         return find_present_session(self.app, self.agent, datetime.now(UTC).timestamp() - _RECENT)

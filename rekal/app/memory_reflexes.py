@@ -6,7 +6,7 @@ A proposal's id is derived from its evidence, so the same evidence proposes once
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
@@ -15,6 +15,7 @@ import msgspec
 from rekal import ids
 from rekal.app.context import App
 from rekal.app.desk import Desk
+from rekal.git import join_lines
 from rekal.memory.abandoned import find_abandoned
 from rekal.memory.reflexes import find_done_instead, find_statements, find_trailers, reverted_commits
 from rekal.memory.write import Actor, NewMemory, make_memory
@@ -55,7 +56,7 @@ def propose_memories(app: App, shas: Sequence[str]) -> int:
         # The newest checkpoints again: a worker that was killed after it captured them may not have come to this.
         newest = commit_rows.own_checkpoints(ledger.con, _LOOKED_AT_AGAIN)
         commits = dict.fromkeys((*shas, *(one.git_sha for one in newest)))
-        found = [proposal for sha in commits for proposal in _of_commit(app, ledger.con, sha)]
+        found = [proposal for one in _read_messages(app, commits) for proposal in _of_commit(app, ledger.con, one)]
         found += _of_branches(app, ledger.con) if _is_on(app, "branches") else []
     desk = Desk(app.home, app.env, app, "hook", "human")
     now = datetime.now(UTC)
@@ -83,13 +84,27 @@ def _event(proposal: _Proposal, now: datetime, desk: Desk) -> MemoryEvent:
     return msgspec.structs.replace(event, id=ids.derive("reflex-event", memory_id))
 
 
-def _of_commit(app: App, con: Connection, sha: str) -> Iterator[_Proposal]:
-    out = app.repo.ask("log", "-1", "--format=%ae%x00%an%x00%s%x00%B", "--no-show-signature", "--end-of-options", sha)
-    if not out:
-        return
-    email, name, subject, message = out.split("\0", 3)
+class _Message(msgspec.Struct, frozen=True):
+    """What a commit says of itself, and who made it."""
+
+    sha: str
+    email: str
+    name: str
+    subject: str
+    text: str
+
+
+def _read_messages(app: App, shas: Iterable[str]) -> list[_Message]:
+    """Messages of commits by name, in one process; those that are not there are left out."""
+    chosen = ("--no-walk=unsorted", "--ignore-missing", "--no-show-signature", "--stdin")
+    out = app.repo.run("log", "-z", "--format=%H%n%ae%n%an%n%s%n%B", *chosen, stdin=join_lines(shas), timeout=60.0)
+    return [_Message(*entry.split("\n", 4)) for entry in out.split("\0") if entry]
+
+
+def _of_commit(app: App, con: Connection, commit: _Message) -> Iterator[_Proposal]:
+    sha, email, name, subject, message = msgspec.structs.astuple(commit)
     by_agent = bool(_AGENTS_HAND.search(message))
-    if email == app.repo.author().email:
+    if email == app.author.email:
         who = Actor(f"agent for {name}", "agent", "hook") if by_agent else Actor(name, "human", "hook")
         for trailer in find_trailers(message) if _is_on(app, "trailers") else ():
             new = NewMemory(trailer.text, trailer.kind, because=trailer.because, source=sha)
@@ -146,15 +161,17 @@ def _of_abandoned(session: Session, sha: str) -> Iterator[_Proposal]:
 
 def _of_branches(app: App, con: Connection) -> list[_Proposal]:
     """Branches that are gone and whose last commit is no part of HEAD's history in any form."""
-    head = app.repo.head()
     recent = commit_rows.own_checkpoints_on_branches(con, datetime.now(UTC) - _RECENT)
+    if not recent:
+        return []
     present = set((app.repo.ask("for-each-ref", "--format=%(refname:short)", "refs/heads") or "").splitlines())
     last: dict[str, Checkpoint] = {}
     for checkpoint in recent:  # newest first
         if checkpoint.branch not in present:
             last.setdefault(str(checkpoint.branch), checkpoint)
     gone = list(last.values())[:_MOST_BRANCHES]
-    if head is None or not gone:
+    head = app.repo.head() if gone else None
+    if head is None:
         return []
     verdicts = judge_commits(app.repo, Mainline("HEAD", head), gone)
     return [

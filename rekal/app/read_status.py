@@ -99,7 +99,7 @@ def _cover_commits(app: App, ledger: Ledger, waiting: int) -> CommitCoverage:
 
 def _count_unseen(app: App, ledger: Ledger) -> int:
     """Count the user's own commits on HEAD, made since there is a store, that no hook announced."""
-    since, email = ledger.meta("created_at"), app.repo.author().email
+    since, email = ledger.meta("created_at"), app.author.email
     listed = app.repo.ask(
         "log", "--no-merges", f"--since={since}", f"-n{_LOOKED_AT}", "--format=%H%x00%ae", "HEAD", "--"
     )

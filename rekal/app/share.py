@@ -36,7 +36,7 @@ def sender_of(app: App) -> Sender:
     def claims(con: Connection) -> list[Claim]:
         return _read_claims(con, share_all=share_all) if has_events(con) else []
 
-    return Sender(app.layout, app.repo, app.repo.author(), app.config.transport, app.scrubber, claims)
+    return Sender(app.layout, app.repo, app.author, app.config.transport, app.scrubber, claims)
 
 
 def _read_claims(con: Connection, *, share_all: bool) -> list[Claim]:

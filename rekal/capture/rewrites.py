@@ -138,7 +138,9 @@ def find_copied_commits(
     same = [*_same_change(con, patches), *_same_as_coming(coming, patches)]
     copied = {rewrite.new_sha for rewrite in same}
     rest = {sha: patch for sha, patch in patches.items() if sha not in copied}
-    return [*same, *(rewrite for sha, patch in rest.items() for rewrite in _squashed(con, repo, sha, patch))]
+    changed = _changed_paths(repo, list(rest))
+    found = (one for sha, patch in rest.items() for one in _squashed(con, repo, Change(sha, patch), changed[sha]))
+    return [*same, *found]
 
 
 def _same_change(con: Connection, patches: Mapping[str, str]) -> list[Rewrite]:
@@ -153,14 +155,30 @@ def _same_as_coming(coming: Sequence[Change], patches: Mapping[str, str]) -> lis
     return [Rewrite(first[p], sha, "patch-id") for sha, p in patches.items() if first.get(p, sha) != sha]
 
 
-def _squashed(con: Connection, repo: Repo, sha: str, patch: str) -> list[Rewrite]:
-    """Find the commits squashed into ``sha``: all between the merge base and the point whose change it is."""
-    changed = split_at_nul(repo.run_raw("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", sha))
-    for point in _points(con, repo, sha, changed):
-        branch = read_branch_patch(repo, point, f"{sha}^")
-        if branch and compute_patch_id(repo, branch.patch) == patch:
+def _changed_paths(repo: Repo, shas: Sequence[str]) -> dict[str, list[str]]:
+    """Return the paths that each commit changed, in one process."""
+    found: dict[str, list[str]] = {sha: [] for sha in shas}
+    if not shas:
+        return found
+    # With the letters of statuses: a path alone may look like a commit's name.
+    how = ("--stdin", "-r", "-z", "--root", "--no-renames", "--name-status")
+    parts = iter(split_at_nul(repo.run_raw("diff-tree", *how, stdin=join_lines(shas), timeout=60.0)))
+    here: list[str] = []
+    for part in parts:
+        if part in found:
+            here = found[part]
+        else:
+            here.append(next(parts, ""))
+    return found
+
+
+def _squashed(con: Connection, repo: Repo, whole: Change, changed: Sequence[str]) -> list[Rewrite]:
+    """Find the commits squashed into ``whole``: all between the merge base and the point whose change it is."""
+    for point in _points(con, repo, whole.sha, changed):
+        branch = read_branch_patch(repo, point, f"{whole.sha}^")
+        if branch and compute_patch_id(repo, branch.patch) == whole.patch_id:
             olds = repo.run("rev-list", "--reverse", f"-n{NEWEST}", point, f"^{branch.base}", "--").split()
-            return [Rewrite(old, sha, "squash") for old in olds]
+            return [Rewrite(old, whole.sha, "squash") for old in olds]
     return []
 
 

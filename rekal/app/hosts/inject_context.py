@@ -168,7 +168,7 @@ def _rows_for_prompt(app: App, event: HostEvent) -> list[GivenRow]:
 
 def _given_recall(app: App, event: HostEvent, question: str) -> Answer | None:
     """Recall under the stricter cut; None without an index. The session that asks is no evidence for itself."""
-    own = ids.session_id(event.host, event.session, app.repo.author().email) if event.session else ""
+    own = ids.session_id(event.host, event.session, app.author.email) if event.session else ""
     filters = Filters(exclude=(own,) if own else ())
     options = Options(max(STRICTNESS, app.config.recall.strictness), TOKENS["prompt"], _ROWS)
     with open_resources() as kept:
