@@ -24,13 +24,7 @@ from rekal.git import Repo, find_repo
 from rekal.git.run import absolute_entries
 from rekal.index.schema import INDEX_TABLES
 from rekal.model import Author
-from rekal.store.guard import (
-    has_old_places,
-    move_old_places,
-    refuse_foreign_databases,
-    refuse_foreign_files,
-    restore_first_name,
-)
+from rekal.store import guard
 from rekal.store.layout import Layout, add_slow_pattern, read_slow_patterns
 
 if TYPE_CHECKING:
@@ -66,9 +60,9 @@ class App(msgspec.Struct, frozen=True, dict=True):
         """Raise :class:`NotInitialised` where ``rekal init`` was not run."""
         if not self.layout.run.is_dir():  # a directory that only stands in the work tree may have come with it
             raise NotInitialised("this repository has no rekal store", "run `rekal init` first")
-        restore_first_name(self.layout)
+        guard.restore_first_name(self.layout)
         if self.layout.documents.second.exists():
-            restore_first_name(self.layout.documents)
+            guard.restore_first_name(self.layout.documents)
         if not self.layout.directory.is_dir():
             raise NotInitialised("the store of this repository is gone", "run `rekal init` for a new one")
 
@@ -199,10 +193,10 @@ def check_places(app: App) -> None:
     layout = app.layout
     if not (os.path.lexists(layout.directory) or layout.run.is_dir()):
         return
-    refuse_foreign_files(layout, app.repo)
-    if has_old_places(layout, app.repo.common_dir):
-        move_old_places(layout)
-    refuse_foreign_databases(layout, INDEX_TABLES)
+    guard.refuse_foreign_files(layout, app.repo)
+    if guard.has_old_places(layout, app.repo.common_dir):
+        guard.move_old_places(layout)
+    guard.refuse_foreign_databases(layout, INDEX_TABLES)
 
 
 def personal_directory(env: Mapping[str, str]) -> Path:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rekal.errors import Refused, UsageError
 from rekal.files import write_atomically
-from rekal.store import spool
-from rekal.store.forget_requests import PastRequest, delete_request, list_requests, reset_sources
+from rekal.store import forget_requests, spool
+from rekal.store.forget_requests import PastRequest
 from rekal.store.layout import FORGOTTEN
 from rekal.store.ledger import Ledger
 
@@ -27,15 +27,15 @@ def undo_request(ledger: Ledger, run: Path, spool_dir: Path, git_dir: Path, name
     The tombstones go, the transcripts are read from their beginning next time, and their commits are linked again. What
     is in no transcript of this machine stays gone. Raises :class:`Refused` when the tombstones left this clone.
     """
-    found = [request for request in list_requests(ledger.con) if request.id.startswith(name)]
+    found = [request for request in forget_requests.list_requests(ledger.con) if request.id.startswith(name)]
     if len(found) != 1:
         raise UsageError(f"{name} names {len(found) or 'no'} requests to forget", "`rekal forget --list` names them")
     request = found[0]
     if request.shipped:
         raise Refused("teammates were already told to forget it", "it cannot be undone any more")
-    delete_request(ledger.con, request)
+    forget_requests.delete_request(ledger.con, request)
     sessions, commits = _read_note(run, request.id)
-    reset_sources(ledger.con, sessions)
+    forget_requests.reset_sources(ledger.con, sessions)
     for sha in commits:
         spool.put_event(spool_dir, spool.CommitEvent(sha, str(git_dir)))
     (run / FORGOTTEN / request.id).unlink(missing_ok=True)

@@ -20,9 +20,9 @@ import msgspec
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
 from rekal.git import Repo
-from rekal.index import schema
+from rekal.index import freshness, schema
 from rekal.index.facets import changed_sessions, copy_opened, read_facets, replace_facets, write_speakers
-from rekal.index.freshness import KNOWLEDGE, analysis_id, head_tree, name_damage, read_index_state, reason_for_full
+from rekal.index.freshness import KNOWLEDGE
 from rekal.index.knowledge import Scrub, Warn, knowledge_part, refresh_knowledge
 from rekal.index.vectors import prune_vectors, write_chunks
 from rekal.index.writer import Doc, Writer, read_number
@@ -63,8 +63,8 @@ def refresh_index(
     with lock, open_ledger(layout.data, read_only=True, wait=wait) as ledger:
         done = update_index(ledger, layout.index, full=full, parts=[knowledge_part(repo, scrub, warn)])
         # The prose of a HEAD that moved while nothing new was captured.
-        tree = head_tree(repo)
-        if read_index_state(ledger.con, layout.index).get(KNOWLEDGE) != tree:
+        tree = freshness.head_tree(repo)
+        if freshness.read_index_state(ledger.con, layout.index).get(KNOWLEDGE) != tree:
             with replace_index(ledger, layout.index, copy=True) as con:
                 refresh_knowledge(con, repo, tree, scrub, warn)
         note_own_file(layout.index, layout.run)
@@ -99,8 +99,8 @@ def update_index(ledger: Ledger, index_path: Path, *, full: bool = False, parts:
     if not index_path.exists():
         return _build(ledger, index_path, "there is no index yet", parts)
     try:
-        state = read_index_state(ledger.con, index_path)
-        reason = reason_for_full(ledger, state)
+        state = freshness.read_index_state(ledger.con, index_path)
+        reason = freshness.reason_for_full(ledger, state)
         if not reason:
             return _append_changes(ledger, index_path, int(state["position"]), parts)
     except StoreDamaged:
@@ -153,7 +153,7 @@ def _cover(
         part(ledger, con, after)
     stamps = {
         "schema_version": str(schema.SCHEMA_VERSION),
-        "analysis": analysis_id(),
+        "analysis": freshness.analysis_id(),
         "store_id": ledger.meta("store_id") or "",
         "position": str(position),
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -171,7 +171,7 @@ def replace_index(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[C
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
         # In a new file a missing table is a mistake of ours, in a copy it is damage.
-        with name_damage(index_path) if copy else translated_errors(index_path):
+        with freshness.name_damage(index_path) if copy else translated_errors(index_path):
             if copy:
                 shutil.copyfile(index_path, building)
             with _attached(ledger.con, building) as con:

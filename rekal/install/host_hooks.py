@@ -19,8 +19,8 @@ import msgspec
 from rekal import files
 from rekal.errors import Refused, StoreDamaged, UsageError
 from rekal.git import Repo
-from rekal.install import exclude
-from rekal.install.json_text import Insert, add_entries, apply_inserts, is_json, read_json, remove_inserts
+from rekal.install import exclude, json_text
+from rekal.install.json_text import Insert
 from rekal.install.manifest import Journal
 from rekal.store.layout import Layout
 
@@ -199,15 +199,15 @@ def _with_hooks(host: Host, before: str, executable: Path, *, created: bool) -> 
     # Places count in characters of the text without its byte order mark, which is put back at the end.
     text, inserts = before.removeprefix("\ufeff"), []
     if host.form == "kiro":
-        inserts = add_entries(text, ["hooks"], entries["hooks"])
-        return _bom(before) + apply_inserts(text, inserts), inserts
-    held = read_json(text)
+        inserts = json_text.add_entries(text, ["hooks"], entries["hooks"])
+        return _bom(before) + json_text.apply_inserts(text, inserts), inserts
+    held = json_text.read_json(text)
     if not isinstance(held, dict) or "hooks" not in held:
-        inserts = add_entries(text, ["hooks"], entries)
-        return _bom(before) + apply_inserts(text, inserts), inserts
+        inserts = json_text.add_entries(text, ["hooks"], entries)
+        return _bom(before) + json_text.apply_inserts(text, inserts), inserts
     for event, items in entries.items():
-        one = add_entries(text, ["hooks", event], items)
-        text, inserts = apply_inserts(text, one), [*inserts, *one]
+        one = json_text.add_entries(text, ["hooks", event], items)
+        text, inserts = json_text.apply_inserts(text, one), [*inserts, *one]
     return _bom(before) + text, inserts
 
 
@@ -251,7 +251,7 @@ def _take_out(repo: Repo, one: Touched, journal: Journal) -> str:
         exclude.drop_pattern(repo, journal, pattern)
         return ""
     text = raw.decode("utf-8", "surrogateescape")
-    after = remove_inserts(text, one.inserts) if one.inserts else None
+    after = json_text.remove_inserts(text, one.inserts) if one.inserts else None
     # The host has written the file anew, so that our text does not stand there word for word.
     if after is None and MARK in text:
         after = _without_ours(text)
@@ -268,7 +268,7 @@ def _take_out(repo: Repo, one: Touched, journal: Journal) -> str:
 def _without_ours(text: str) -> str | None:
     """The JSON of ``text`` written anew without entries that run ``rekal hook``; None when it is none."""
     try:
-        value = _pruned(read_json(text))
+        value = _pruned(json_text.read_json(text))
     except Refused:
         return None
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
@@ -305,7 +305,9 @@ def hosts_state(repo: Repo) -> dict[str, str]:
         text = files.read_or_empty(repo.root / one.file).decode("utf-8", "replace")
         whole = MARK in text or (HOSTS[name].form == "opencode" and "rekal" in text)
         # A file without JSON is a plugin's program text, which only has to be there.
-        held = all(insert.text in text for insert in one.inserts) and (is_json(text) or not text.startswith("{"))
+        held = all(insert.text in text for insert in one.inserts) and (
+            json_text.is_json(text) or not text.startswith("{")
+        )
         out[name] = "on" if whole and held else "changed"
     return out
 

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rekal.app.memory_graph import (
-    Ends,
-    NewEntity,
-    NewObservation,
-    observe,
-    put_entities,
-    read_graph,
-    relate,
-    remove_entities,
-    remove_observations,
-    unrelate,
-)
+from rekal.app import memory_graph
+from rekal.app.memory_graph import Ends, NewEntity, NewObservation
 from rekal.mcp.tools import AgentCall, Tool, ToolAnswer, bind_tools, pretty, say
 from rekal.memory.graph import Graph, GraphEntity, GraphRelation
 
@@ -53,12 +43,12 @@ def graph_fields(graph: Graph, names: Sequence[str] | None = None) -> Fields:
 
 
 def _graph_whole(call: AgentCall) -> ToolAnswer:
-    found = graph_fields(read_graph(call.desk))
+    found = graph_fields(memory_graph.read_graph(call.desk))
     return say(pretty(found), found)
 
 
 def _graph_search(call: AgentCall) -> ToolAnswer:
-    query, graph = call.text("query").lower(), read_graph(call.desk)
+    query, graph = call.text("query").lower(), memory_graph.read_graph(call.desk)
     names = [
         one.name
         for one in graph.entities
@@ -69,7 +59,7 @@ def _graph_search(call: AgentCall) -> ToolAnswer:
 
 
 def _graph_open(call: AgentCall) -> ToolAnswer:
-    found = graph_fields(read_graph(call.desk), call.texts("names"))
+    found = graph_fields(memory_graph.read_graph(call.desk), call.texts("names"))
     return say(pretty(found), found)
 
 
@@ -77,7 +67,7 @@ def _create_entities(call: AgentCall) -> ToolAnswer:
     wanted = [
         NewEntity(one["name"], one["entityType"], tuple(one["observations"])) for one in call.arguments["entities"]
     ]
-    made = [entity_fields(one) for one in put_entities(call.desk, wanted)]
+    made = [entity_fields(one) for one in memory_graph.put_entities(call.desk, wanted)]
     return say(pretty(made), {"entities": made})
 
 
@@ -86,7 +76,7 @@ def _graph_ends(items: Sequence[Fields]) -> list[Ends]:
 
 
 def _create_relations(call: AgentCall) -> ToolAnswer:
-    made = [relation_fields(one) for one in relate(call.desk, _graph_ends(call.arguments["relations"]))]
+    made = [relation_fields(one) for one in memory_graph.relate(call.desk, _graph_ends(call.arguments["relations"]))]
     return say(pretty(made), {"relations": made})
 
 
@@ -94,7 +84,7 @@ def _add_observations(call: AgentCall) -> ToolAnswer:
     asked = call.arguments["observations"]
     wanted = [NewObservation(one["entityName"], text) for one in asked for text in one["contents"]]
     # Entities without a text to add are looked up by this, too: an unknown one fails the whole call.
-    left = observe(call.desk, wanted)
+    left = memory_graph.observe(call.desk, wanted)
     results = []
     for one in asked:
         mine = [new for new in left if new.entity == one["entityName"]]
@@ -110,7 +100,7 @@ def _done(message: str) -> ToolAnswer:
 
 def _delete_entities(call: AgentCall) -> ToolAnswer:
     names = list(dict.fromkeys(call.texts("entityNames")))
-    gone = remove_entities(call.desk, names)
+    gone = memory_graph.remove_entities(call.desk, names)
     missing = [name for name in names if name not in gone]
     if missing:
         return _done(f"Deleted {len(gone)} of {len(names)} entities. Not found: {', '.join(missing)}")
@@ -121,7 +111,7 @@ def _delete_observations(call: AgentCall) -> ToolAnswer:
     wanted = [
         NewObservation(one["entityName"], text) for one in call.arguments["deletions"] for text in one["observations"]
     ]
-    gone = remove_observations(call.desk, wanted)
+    gone = memory_graph.remove_observations(call.desk, wanted)
     whole = gone == len(wanted)
     return _done(
         "Observations deleted successfully"
@@ -132,7 +122,7 @@ def _delete_observations(call: AgentCall) -> ToolAnswer:
 
 def _delete_relations(call: AgentCall) -> ToolAnswer:
     wanted = list(dict.fromkeys(_graph_ends(call.arguments["relations"])))
-    gone = unrelate(call.desk, wanted)
+    gone = memory_graph.unrelate(call.desk, wanted)
     whole = gone == len(wanted)
     return _done(
         "Relations deleted successfully"

@@ -10,16 +10,8 @@ from pathlib import Path
 import click
 
 from rekal.cli.output import print_line
-from rekal.daemon.client import (
-    STOP,
-    connect_daemon,
-    find_hung_daemon,
-    is_private,
-    is_supported,
-    receive_frame,
-    send_frames,
-    socket_address,
-)
+from rekal.daemon import client
+from rekal.daemon.client import STOP
 from rekal.errors import FOUND, NOTHING_FOUND, Refused, UsageError
 from rekal.store.locks import hold_lock
 
@@ -36,7 +28,7 @@ def command(stop: bool, status: bool) -> int:
     ends after 15 minutes without a question. One serves all repositories of a user. Without options: be it, in the
     foreground. Not on Windows.
     """
-    if not is_supported():
+    if not client.is_supported():
         raise UsageError("this system has no daemon", "recall works without it")
     if stop or status:
         return _stop() if stop else _status()
@@ -44,9 +36,9 @@ def command(stop: bool, status: bool) -> int:
 
 
 def _stop() -> int:
-    link = connect_daemon(_HANGS)
+    link = client.connect_daemon(_HANGS)
     if link is None:
-        hung = find_hung_daemon()
+        hung = client.find_hung_daemon()
         if hung is None:
             print_line("no daemon runs")
             return NOTHING_FOUND
@@ -54,8 +46,8 @@ def _stop() -> int:
         print_line(f"ended process {hung}, which did not answer")
         return FOUND
     try:
-        send_frames(link, STOP)
-        receive_frame(link)
+        client.send_frames(link, STOP)
+        client.receive_frame(link)
     finally:
         link.close()
     print_line("stopped")
@@ -63,28 +55,28 @@ def _stop() -> int:
 
 
 def _status() -> int:
-    link = connect_daemon(_HANGS)
+    link = client.connect_daemon(_HANGS)
     if link is None:
-        hung = find_hung_daemon()
+        hung = client.find_hung_daemon()
         if hung is not None:
             print_line(f"process {hung} does not answer: `rekal daemon --stop` ends it")
         else:
             print_line("no daemon runs")
         return NOTHING_FOUND
     link.close()
-    print_line(f"runs at {socket_address()}")
+    print_line(f"runs at {client.socket_address()}")
     return FOUND
 
 
 def _run_here() -> int:
-    path = Path(socket_address())
+    path = Path(client.socket_address())
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not is_private(str(path.parent)):
+    if not client.is_private(str(path.parent)):
         raise Refused(f"{path.parent} can be written by others", "remove it, or set XDG_RUNTIME_DIR")
     os.umask(0o077)
     with ExitStack() as starting:
         starting.enter_context(hold_lock(path.with_suffix(".lock"), wait=0, purpose="starting the daemon"))
-        link = connect_daemon(_HANGS)  # one that hangs does not greet, and is replaced
+        link = client.connect_daemon(_HANGS)  # one that hangs does not greet, and is replaced
         if link is not None:
             link.close()
             print_line("a daemon runs already")

@@ -14,7 +14,8 @@ from rekal.app.hosts.host_events import HostEvent
 from rekal.app.hosts.inject_context import context_for, count_given, count_tokens
 from rekal.cli.output import json_option, print_block, print_json, print_line, print_note
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.install.host_hooks import HOSTS, hosts_state, turn_off, turn_on
+from rekal.install import host_hooks
+from rekal.install.host_hooks import HOSTS
 
 
 class InjectAnswer(msgspec.Struct, frozen=True):
@@ -64,16 +65,18 @@ def command(
     notes: list[str] = []
     text = ""
     if action == "on":
-        files, notes = turn_on(app.repo, list(names) or _inject_found(app.home, app.repo.root), find_executable())
+        files, notes = host_hooks.turn_on(
+            app.repo, list(names) or _inject_found(app.home, app.repo.root), find_executable()
+        )
     elif action == "off":
-        files, notes = turn_off(app.repo, names)
+        files, notes = host_hooks.turn_off(app.repo, names)
     elif action == "try":
         moment = "prompt" if names else "start"
         text = context_for(app, HostEvent("rekal", "rekal", moment, moment, prompt=" ".join(names)))
     elif names:
         raise UsageError("status takes no names", "it says how all hosts are")
     sessions, tokens, blocks = count_given(app)
-    answer = InjectAnswer(hosts_state(app.repo), files, notes, sessions, tokens, blocks, text)
+    answer = InjectAnswer(host_hooks.hosts_state(app.repo), files, notes, sessions, tokens, blocks, text)
     if as_json:
         print_json(answer)
     else:
