@@ -84,7 +84,7 @@ def _event(proposal: _Proposal, now: datetime, desk: Desk) -> MemoryEvent:
     return msgspec.structs.replace(event, id=ids.derive("reflex-event", memory_id))
 
 
-class _Message(msgspec.Struct, frozen=True):
+class _CommitMessage(msgspec.Struct, frozen=True):
     """What a commit says of itself, and who made it."""
 
     sha: str
@@ -94,14 +94,14 @@ class _Message(msgspec.Struct, frozen=True):
     text: str
 
 
-def _read_messages(app: App, shas: Iterable[str]) -> list[_Message]:
+def _read_messages(app: App, shas: Iterable[str]) -> list[_CommitMessage]:
     """Messages of commits by name, in one process; those that are not there are left out."""
     chosen = ("--no-walk=unsorted", "--ignore-missing", "--no-show-signature", "--stdin")
     out = app.repo.run("log", "-z", "--format=%H%n%ae%n%an%n%s%n%B", *chosen, stdin=join_lines(shas), timeout=60.0)
-    return [_Message(*entry.split("\n", 4)) for entry in out.split("\0") if entry]
+    return [_CommitMessage(*entry.split("\n", 4)) for entry in out.split("\0") if entry]
 
 
-def _of_commit(app: App, con: Connection, commit: _Message) -> Iterator[_Proposal]:
+def _of_commit(app: App, con: Connection, commit: _CommitMessage) -> Iterator[_Proposal]:
     sha, email, name, subject, message = msgspec.structs.astuple(commit)
     by_agent = bool(_AGENTS_HAND.search(message))
     if email == app.author.email:

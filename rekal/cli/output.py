@@ -72,6 +72,11 @@ def print_json(record: object) -> int:
     return len(text) + 1
 
 
+def print_export(text: str) -> None:
+    """Print a text that another program reads back: cleaned on a terminal, else as it is, to the byte."""
+    click.echo(clean_text(text) if sys.stdout.isatty() else text, nl=False)
+
+
 def print_block(text: str) -> None:
     """Print a text of several lines as it is, cleaned: for what a host or a page takes in as a whole."""
     click.echo(clean_text(text), nl=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -11,10 +10,9 @@ from rekal.app.context import find_app
 from rekal.app.desk import desk_here
 from rekal.app.overview import hand_out
 from rekal.app.transfer.export_log import FORMATS, export_log
-from rekal.cli.output import print_note
+from rekal.cli.output import print_export, print_note
 from rekal.cli.verbs.hosts.web import require_packages
 from rekal.errors import FOUND, UsageError
-from rekal.plain_text import clean_text
 from rekal.recall.silences import describe_silence
 
 
@@ -43,7 +41,7 @@ def command(session: str | None, page: Path | None, answer: str | None, format_:
         return _write_page(page, session, answer)
     if session or answer:
         return _print_markdown(session, answer)
-    _print_export(export_log(desk_here(via="cli"), format_, personal=personal))
+    print_export(export_log(desk_here(via="cli"), format_, personal=personal))
     return FOUND
 
 
@@ -55,10 +53,10 @@ def _print_markdown(session: str | None, question: str | None) -> int:
     app = find_app()
     app.require_store()
     if session:
-        _print_export(write_session_page(hand_out.read_session_to_hand_out(app, session)))
+        print_export(write_session_page(hand_out.read_session_to_hand_out(app, session)))
         return FOUND
     found = hand_out.ask_to_hand_out(app, str(question))
-    _print_export(write_answer_page(found, describe_silence(found, {})))
+    print_export(write_answer_page(found, describe_silence(found, {})))
     return found.exit_code
 
 
@@ -83,8 +81,3 @@ def _write_page(page: Path, session: str | None, question: str | None) -> int:
         raise UsageError(f"{page} cannot be written ({error.strerror})", "give another file") from None
     print_note(f"{page} is written; read it before you pass it on")
     return code
-
-
-def _print_export(text: str) -> None:
-    """Print a text that another program reads back: cleaned on a terminal, else as it is, to the byte."""
-    click.echo(clean_text(text) if sys.stdout.isatty() else text, nl=False)

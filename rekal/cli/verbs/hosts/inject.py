@@ -61,13 +61,11 @@ def command(
         return FOUND if block else NOTHING_FOUND
     app = find_app()
     app.require_store()
-    files: list[str] = []
-    notes: list[str] = []
+    files, notes = list[str](), list[str]()
     text = ""
     if action == "on":
-        files, notes = host_hooks.turn_on(
-            app.repo, list(names) or _inject_found(app.home, app.repo.root), find_executable()
-        )
+        hosts = list(names) or _inject_found(app.home, app.repo.root)
+        files, notes = host_hooks.turn_on(app.repo, hosts, find_executable())
     elif action == "off":
         files, notes = host_hooks.turn_off(app.repo, names)
     elif action == "try":
