@@ -6,7 +6,7 @@ A proposal's id is derived from its evidence, so the same evidence proposes once
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
@@ -45,26 +45,33 @@ class _Proposal(msgspec.Struct, frozen=True):
     commit: str
 
 
-def propose_memories(app: App, shas: Sequence[str]) -> int:
-    """Remember what new commits, given by name, and recently deleted branches suggest; returns how many were new.
+def propose_memories(app: App, shas: Sequence[str], examined: Collection[str] = ()) -> list[str]:
+    """Remember what new commits, given by name, and recently deleted branches suggest.
 
-    Raises the store's errors and GitError.
+    Returns marks of the newest commits: given as ``examined`` the next time, they are not read again. Raises the
+    store's errors and GitError.
     """
     if not app.config.memory.reflexes:
-        return 0
+        return []
     with open_ledger(app.layout.data, read_only=True) as ledger:
         # The newest checkpoints again: a worker that was killed after it captured them may not have come to this.
         newest = commit_rows.own_checkpoints(ledger.con, _LOOKED_AT_AGAIN)
-        commits = dict.fromkeys((*shas, *(one.git_sha for one in newest)))
+        marks = {one.git_sha: _mark_of(app, one.git_sha) for one in newest}
+        commits = dict.fromkeys((*shas, *(sha for sha, mark in marks.items() if mark not in examined)))
         found = [proposal for one in _read_messages(app, commits) for proposal in _of_commit(app, ledger.con, one)]
         found += _of_branches(app, ledger.con) if _is_on(app, "branches") else []
     desk = Desk(app.home, app.env, app, "hook", "human")
     now = datetime.now(UTC)
     events = [_event(proposal, now, desk) for proposal in found]
-    if not events:
-        return 0
-    with desk.writing(personal=False) as ledger:
-        return append_events(ledger, [event for event in events if not _was_forgotten(ledger, event)])
+    if events:
+        with desk.writing(personal=False) as ledger:
+            append_events(ledger, [event for event in events if not _was_forgotten(ledger, event)])
+    return list(marks.values())
+
+
+def _mark_of(app: App, sha: str) -> str:
+    """Name a commit together with the reflexes that are on: with others it has to be read once more."""
+    return ids.content_hash(f"{sha} {app.config.memory.reflexes}")
 
 
 def _is_on(app: App, reflex: str) -> bool:

@@ -138,20 +138,21 @@ def _propose_memories(app: App, shas: list[str]) -> None:
     if not app.config.memory.reflexes:
         return
     state, checked = _reflex_state(app), app.layout.run / CHECKED_REFLEXES
-    if not shas and read_or_empty(checked) == state:
+    noted = read_or_empty(checked).decode("ascii", "replace").split()
+    if not shas and noted[:1] == [state]:
         return
     # The room of memories, one more opening of the ledger and several git processes: 60 ms that most turns do not need.
     from rekal.app.memory_reflexes import propose_memories
 
     try:
-        propose_memories(app, shas)
+        examined = propose_memories(app, shas, noted[1:])
         if app.layout.run.is_dir():  # `rekal clean` may have been quicker
-            write_atomically(checked, state)
+            write_atomically(checked, " ".join((state, *examined)).encode("ascii"))
     except (RekalError, OSError) as error:
         append_log(app, f"no memories were proposed: {error}")
 
 
-def _reflex_state(app: App) -> bytes:
+def _reflex_state(app: App) -> str:
     """All that decides whether old commits or deleted branches suggest anything new: the ledger, and branches' names.
 
     Looked at without git and without opening the ledger. Taken before the reflexes run, so a change meanwhile shows.
@@ -164,7 +165,7 @@ def _reflex_state(app: App) -> bytes:
     for place, folders, names in os.walk(heads):
         folders.sort()
         parts.append((os.path.relpath(place, heads), sorted(names)))
-    return content_hash(repr(parts)).encode()
+    return content_hash(repr(parts))
 
 
 def _repair_hooks(app: App) -> None:

@@ -30,6 +30,7 @@ from rekal.git.repo import read_objects
 from rekal.ids import line_hash
 from rekal.model import Transcript
 from rekal.plain_text import lazy_pattern
+from rekal.store.layout import PLACES
 
 _MOST_BYTES = 2 << 30  # of transcripts that a back-fill reads for this, newest first
 _HEAD = 64 << 10
@@ -51,7 +52,7 @@ class NotedPlaces(msgspec.Struct, frozen=True):
 def read_noted_places(run: Path) -> NotedPlaces:
     """Read what earlier captures noted in ``run``; nothing where there is no such file or it cannot be read."""
     try:
-        return msgspec.json.decode(read_or_empty(run / "places"), type=NotedPlaces)
+        return msgspec.json.decode(read_or_empty(run / PLACES), type=NotedPlaces)
     except (msgspec.MsgspecError, ValueError):
         return NotedPlaces()
 
@@ -61,7 +62,7 @@ def note_places(run: Path, places: Iterable[Path], sources: Mapping[str, str] | 
     old = read_noted_places(run)
     new = NotedPlaces(tuple(dict.fromkeys([*old.places, *map(str, places)])), {**old.sources, **(sources or {})})
     if new != old and run.is_dir():
-        write_atomically(run / "places", msgspec.json.encode(new))
+        write_atomically(run / PLACES, msgspec.json.encode(new))
 
 
 def list_former_places(run: Path, roots: Sequence[Path]) -> tuple[Path, ...]:

@@ -23,6 +23,7 @@ from rekal.plain_text import replace_surrogates
 from rekal.store import commit_rows
 from rekal.store.commit_rows import commits_within_paths, commits_without_checkpoint, select_commits_by_patch
 from rekal.store.database import Connection
+from rekal.store.layout import COPIES_SEEN
 from rekal.store.ledger import Ledger
 
 Facts = Callable[[str], CommitFacts | None]
@@ -89,7 +90,6 @@ NEWEST = 200
 _POINTS = 30  # ends of branches tried for one squash
 _HEADS = 20
 _LOOKED_AT = 500
-_SEEN = "copies-seen"
 _ONLY = ("--no-merges", f"-n{NEWEST}")
 
 
@@ -114,7 +114,7 @@ def fresh_commits(repo: Repo, run: Path, announced: Iterable[str]) -> list[str]:
 
 def _seen(run: Path) -> str | None:
     try:
-        return (run / _SEEN).read_text(encoding="ascii").strip() or None
+        return (run / COPIES_SEEN).read_text(encoding="ascii").strip() or None
     except (FileNotFoundError, UnicodeDecodeError):
         return None
 
@@ -122,7 +122,7 @@ def _seen(run: Path) -> str | None:
 def note_examined(repo: Repo, run: Path) -> None:
     """Remember up to where HEAD was examined."""
     if head := repo.head():
-        write_atomically(run / _SEEN, head.encode("ascii"))
+        write_atomically(run / COPIES_SEEN, head.encode("ascii"))
 
 
 def find_copied_commits(

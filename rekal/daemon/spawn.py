@@ -9,17 +9,18 @@ from rekal.app.context import App
 from rekal.app.resources import is_kept
 from rekal.daemon.client import is_reachable, is_supported
 from rekal.git import clean_environment
+from rekal.store.layout import DAEMON_ERRORS, WORKER_ERRORS
 from rekal.transport import fetch_stamp
 
 
 def start_worker(app: App) -> None:
     """Start ``rekal _worker`` on its own: it outlives us and nobody waits for it."""
-    _start_rekal(app, "_worker", "worker.err")
+    _start_rekal(app, "_worker", WORKER_ERRORS)
 
 
 def start_daemon(app: App) -> None:
     """Start ``rekal daemon`` on its own. Where one runs already, or is starting, the new one ends by itself."""
-    _start_rekal(app, "daemon", "daemon.err")
+    _start_rekal(app, "daemon", DAEMON_ERRORS)
 
 
 def wake_worker(app: App) -> None:

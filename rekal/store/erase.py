@@ -15,11 +15,11 @@ from rekal.errors import StoreUnwritable
 from rekal.ids import content_hash
 from rekal.store.database import Connection, open_beside, quote_path, translated_errors
 from rekal.store.guard import renew_second_name
+from rekal.store.layout import REWRITE_DATA
 from rekal.store.tombstones import is_hash, words_id
 
 BLOCK_SIZE = 16384
 _REWRITING = ".rewriting-"
-_WANTED = "rewrite-data"
 
 # Where texts are found by their hash.
 _HASHED = (
@@ -169,17 +169,17 @@ def _forget_checkpoints(con: Connection) -> tuple[str, ...]:
 
 def want_rewrite(run: Path) -> None:
     """Note, before something is deleted, that the file is to be rewritten: whoever comes next does it if we die."""
-    (run / _WANTED).touch()
+    (run / REWRITE_DATA).touch()
 
 
 def rewrite_wanted(run: Path) -> bool:
     """True if a rewrite was noted and not done."""
-    return (run / _WANTED).exists()
+    return (run / REWRITE_DATA).exists()
 
 
 def rewrite_done(run: Path) -> None:
     """Take the note of :func:`want_rewrite` back: nothing was deleted, or the file is rewritten."""
-    (run / _WANTED).unlink(missing_ok=True)
+    (run / REWRITE_DATA).unlink(missing_ok=True)
 
 
 def rewrite(path: Path, run: Path) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from rekal.errors import Refused, StoreError
 from rekal.files import read_or_empty, write_atomically
 from rekal.git import Repo
-from rekal.store.layout import CHECKED_INDEX, Layout
+from rekal.store.layout import CHECKED_DATABASE, CHECKED_INDEX, SECOND_NAME, Layout
 from rekal.store.locks import hold_lock
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def move_old_places(layout: Layout) -> None:
 
     old = layout.directory / "run"
     layout.create()
-    with hold_lock(layout.run / "lock", wait=30.0, purpose="moving the store's own files"):
+    with hold_lock(layout.lock, wait=30.0, purpose="moving the store's own files"):
         if old.is_dir():
             # A worker of 0.1.0 that still runs holds this one, and would write where nobody looks any more.
             with hold_lock(old / "lock", wait=30.0, purpose="moving the store's own files"):
@@ -162,7 +162,7 @@ def renew_second_name(data: Path, run: Path) -> None:
     """Make ``data.db`` in ``run`` a name of ``data`` (or a copy of it), whatever it was before."""
     if run.parent == data.parent:
         return  # the personal store: no git cleans it
-    second = run / "data.db"
+    second = run / SECOND_NAME
     if second.exists() and os.path.samestat(data.stat(), second.stat()):
         return
     part = second.with_name(f".{second.name}.new")
@@ -208,9 +208,6 @@ def _copy_file(source: Path, target: Path) -> None:
 #
 # Known are the ledger that has its second name in the git directory, and any file that has not changed since it was
 # looked at or made: two calls of ``stat`` at each command, where reading a catalogue takes 60 ms.
-
-_KNOWN = "known-"
-"""Beginning of the names of files in ``run/`` that say which state of a database was looked at."""
 
 # Each row is an object with all that it does. What DuckDB itself brings is internal.
 _OBJECTS = (
@@ -267,7 +264,7 @@ def refuse_foreign_databases(layout: Layout, index_tables: OurTables) -> None:
 def note_own_file(path: Path, run: Path) -> None:
     """Note that the database at ``path``, as it is now, was made or looked at here."""
     with contextlib.suppress(OSError):  # a store that cannot be written is looked at again
-        write_atomically(run / f"{_KNOWN}{path.stem}", _signature(path))
+        write_atomically(run / f"{CHECKED_DATABASE}{path.stem}", _signature(path))
 
 
 def _signature(path: Path) -> bytes:
@@ -277,7 +274,7 @@ def _signature(path: Path) -> bytes:
 
 def _is_noted(path: Path, run: Path) -> bool:
     """True for a database that was made or looked at here, and has not changed since."""
-    return read_or_empty(run / f"{_KNOWN}{path.stem}") == _signature(path)
+    return read_or_empty(run / f"{CHECKED_DATABASE}{path.stem}") == _signature(path)
 
 
 def _refuse_foreign(path: Path, run: Path, tables: OurTables) -> None:

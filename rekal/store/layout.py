@@ -34,8 +34,25 @@ CHECKED_LEDGER = "ledger-checked"
 """Position of a ledger without memories, and the state of its file in which it was read."""
 
 CHECKED_REFLEXES = "reflexes-checked"
-"""The state of the ledger and of the branches' names in which the reflexes had nothing left to propose."""
+"""State of the ledger and of the branches in which the reflexes had nothing left to propose; the commits they read."""
 
+CHECKED_DATABASE = "known-"
+"""Beginning of the names of two files that say in which state a database was looked at: `known-data`, `known-index`."""
+
+SECOND_NAME = "data.db"
+"""Second name of the ledger's file, out of reach of ``git clean``."""
+
+COPIES_SEEN = "copies-seen"
+"""The commit up to which HEAD was searched for copies of commits."""
+
+PLACES = "places"
+"""Work trees of now and before, and transcripts that lie in other directories' folders."""
+
+REWRITE_DATA = "rewrite-data"
+"""Mark that data.db is to be rewritten, so that nothing deleted stays in its file."""
+
+WORKER_ERRORS, DAEMON_ERRORS = "worker.err", "daemon.err"
+"""The error output of the last background processes."""
 
 REPLACED_TIPS = "replaced-tips"
 """Tips of this clone's ref that a forgetting replaced, until their objects are removed."""
@@ -107,7 +124,7 @@ class Layout(msgspec.Struct, frozen=True):
     @property
     def second(self) -> Path:
         """Second name of the ledger's file, out of reach of ``git clean``."""
-        return self.run / "data.db"
+        return self.run / SECOND_NAME
 
     @property
     def own_config(self) -> Path:

@@ -56,6 +56,27 @@ def test_every_file_of_a_store_is_described() -> None:
     assert sorted(name for name in names if name not in described) == []
 
 
+def names_of_run_files() -> dict[str, str]:
+    """Constants of ``store/layout.py`` that name a file or folder of ``run/``: their values by their names."""
+    found = {name: value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
+    return {name: value for name, value in found.items() if name != "README"}
+
+
+def test_every_file_of_run_has_its_name_in_the_layout_and_in_the_docs() -> None:
+    described = (ROOT / "docs" / "store.md").read_text("utf-8")
+    named = names_of_run_files()
+    assert len(named) > 10
+    assert sorted(value for value in named.values() if value not in described) == []
+    strangers = [
+        f"{path.relative_to(ROOT)}: run / {word}"
+        for path in (ROOT / "rekal").rglob("*.py")
+        if path != ROOT / "rekal" / "store" / "layout.py"
+        for word in re.findall(r"\brun / f?([\"'\w{][^\s).,]*)", path.read_text("utf-8"))
+        if word not in named and not re.fullmatch(r"\"\{(\w+)\}.*", word) and word != "log"
+    ]
+    assert strangers == [], "a file of run/ that store/layout.py does not name"
+
+
 def test_the_version_stands_once() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert "version" not in project["project"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rekal.app import memory_reflexes
+from rekal.app.context import App
 from rekal.memory.reflexes import find_statements, find_trailers, reverted_commits
 from tests.conftest import git
 from tests.support.app import Rekal
@@ -207,6 +210,29 @@ def test_a_branch_deleted_unmerged_is_proposed_and_a_merged_one_is_not(rekal: Re
         git(rekal.root, "branch", "-q", "-D", name)
     (one,) = _worked(rekal).values()
     assert (one["text"], one["type"], one["actor"]) == ("Try the spike approach", "dead_end", "deleted branch")
+
+
+def test_a_commit_is_read_once_unless_the_note_of_it_is_gone(
+    rekal: Rekal, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+    original = memory_reflexes._read_messages
+
+    def noting(app: App, shas: Iterable[str]) -> list[Any]:
+        asked.append(list(shas))
+        return original(app, asked[-1])
+
+    monkeypatch.setattr(memory_reflexes, "_read_messages", noting)
+    _session(rekal, home, "one", "Make the queue durable")
+    first = _commit(rekal, "Keep jobs", one="the work of one\n")
+    _worked(rekal)
+    _session(rekal, home, "two", "Make the cache smaller")
+    second = _commit(rekal, "Drop entries", two="the work of two\n")
+    _worked(rekal)
+    assert asked == [[first], [second]]
+    next(rekal.root.glob(".git/rekal/reflexes-checked")).unlink()  # as a worker that was killed leaves it
+    _worked(rekal)
+    assert sorted(asked[2]) == sorted([first, second])
 
 
 def test_what_was_forgotten_is_not_proposed_again(rekal: Rekal, home: Path) -> None:
