@@ -22,7 +22,7 @@ from rekal.errors import NotInitialised, UsageError
 from rekal.files import write_atomically
 from rekal.git import Repo, find_repo
 from rekal.git.run import absolute_entries
-from rekal.index.schema import INDEX_TABLES
+from rekal.index.index_tables import INDEX_TABLES
 from rekal.model import Author
 from rekal.store import guard
 from rekal.store.layout import Layout, add_slow_pattern, read_slow_patterns

@@ -7,9 +7,9 @@ import msgspec
 from rekal.app.context import App
 from rekal.app.share import sender_of
 from rekal.errors import Refused
-from rekal.forget import history, local, own_ref
-from rekal.forget.local import ForgetPlace, ForgetResult
+from rekal.forget import history, own_ref, own_store
 from rekal.forget.own_ref import Unpublished
+from rekal.forget.own_store import ForgetPlace, ForgetResult
 from rekal.forget.request import ForgetRequest
 from rekal.index.build import refresh_documents, refresh_index
 from rekal.store.erase import Erased
@@ -49,10 +49,10 @@ def _forget_place(app: App) -> ForgetPlace:
 
 def preview_forgetting(app: App, request: ForgetRequest) -> ForgetAnswer:
     """Count the things that a request would take out, and change nothing."""
-    erased = local.preview_request(_forget_place(app), request)
+    erased = own_store.preview_request(_forget_place(app), request)
     documents, part = _document_place(app), _part_for_documents(request)
     if documents is not None and part != ForgetRequest():
-        erased = erased.plus(local.preview_request(documents, part))
+        erased = erased.plus(own_store.preview_request(documents, part))
     return ForgetAnswer(dry_run=True, erased=erased)
 
 
@@ -73,11 +73,11 @@ def _forget_in_documents(app: App, request: ForgetRequest) -> Erased:
     if place is None or part == ForgetRequest():
         return Erased()
     try:
-        erased = local.forget_locally(place, part).erased
-    except local.NothingMatches:
+        erased = own_store.forget_locally(place, part).erased
+    except own_store.NothingMatches:
         erased = Erased()
     refresh_documents(place.layout, changed=True)
-    local.mark_finished(place)
+    own_store.mark_finished(place)
     return erased
 
 
@@ -88,8 +88,8 @@ def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
     notes: list[str] = []
     documents = _forget_in_documents(app, request)
     try:
-        forgot = local.forget_locally(place, request)
-    except local.NothingMatches:
+        forgot = own_store.forget_locally(place, request)
+    except own_store.NothingMatches:
         if documents.total:
             return ForgetAnswer(erased=documents, out_of_reach=[_DOCUMENT_FILES])
         if not finished:
@@ -97,7 +97,7 @@ def forget_everywhere(app: App, request: ForgetRequest) -> ForgetAnswer:
         # The same request, cut short before and repeated now: all of it went with what was left to do.
         return ForgetAnswer(notes=["an earlier request was cut short and is finished now; nothing else matches"])
     refresh_index(app.layout, app.repo, app.scrub, notes.append, full=True)
-    local.mark_finished(place)
+    own_store.mark_finished(place)
     sent = _send_new_ref(app, forgot.unpublished)
     limits = _list_limits(app, forgot, sent)
     if documents.total:
@@ -126,14 +126,14 @@ def finish_forgetting(app: App) -> bool:
     """Do what an interrupted forgetting left undone, the index too; False when nothing was, which costs one stat."""
     place = _forget_place(app)
     documents = _document_place(app)
-    if documents is not None and local.finish_interrupted(documents) is not None:
+    if documents is not None and own_store.finish_interrupted(documents) is not None:
         refresh_documents(documents.layout, changed=True)
-        local.mark_finished(documents)
-    done = local.finish_interrupted(place)
+        own_store.mark_finished(documents)
+    done = own_store.finish_interrupted(place)
     if done is None:
         return False
     refresh_index(app.layout, app.repo, app.scrub, lambda _: None, full=True)
-    local.mark_finished(place)
+    own_store.mark_finished(place)
     _send_new_ref(app, done)
     return True
 
@@ -173,7 +173,8 @@ def _list_limits(app: App, forgot: ForgetResult, sent: Sent) -> list[str]:
         out.append(f"{count} of this clone's git objects with it lie in packs until `git gc --prune=now`")
     out += [f"{other} published it: it is in their ref and in this clone's copy of that ref" for other in forgot.others]
     out += [
-        f"{path.name} was moved aside as damaged and may hold it: delete it" for path in local.damaged_files(app.layout)
+        f"{path.name} was moved aside as damaged and may hold it: delete it"
+        for path in own_store.damaged_files(app.layout)
     ]
     out.append("commits, their messages and files in git, backups and the disk's unused blocks are not rekal's")
     return out

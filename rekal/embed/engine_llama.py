@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from rekal.embed.base import Vectors
-from rekal.embed.local import EngineFactory
+from rekal.embed.local_model import EngineFactory
 from rekal.embed.profiles import Profile
 from rekal.embed.quiet import silenced_stderr
 from rekal.errors import EngineError
 
 
 class LlamaEngine:
-    """See :class:`rekal.embed.local.Engine`."""
+    """See :class:`rekal.embed.local_model.Engine`."""
 
     name = "llama-cpp-python"
 

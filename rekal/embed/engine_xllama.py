@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rekal.embed.base import Vectors
-from rekal.embed.local import EngineFactory
+from rekal.embed.local_model import EngineFactory
 from rekal.embed.profiles import Profile
 from rekal.embed.quiet import silenced_stderr
 from rekal.errors import EngineError
@@ -106,7 +106,7 @@ class _Server:
 
 
 class XllamaEngine:
-    """See :class:`rekal.embed.local.Engine`."""
+    """See :class:`rekal.embed.local_model.Engine`."""
 
     name = "xllamacpp"
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rekal.config import Embed
 from rekal.embed.base import Embedder
-from rekal.embed.local import EngineFactory, LocalEmbedder
+from rekal.embed.local_model import EngineFactory, LocalEmbedder
 from rekal.embed.profiles import DEFAULT, Profile, find_profile
 from rekal.errors import EngineError
 

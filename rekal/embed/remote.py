@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rekal.embed.base import Vectors, unit_rows
-from rekal.embed.local import make_valid
+from rekal.embed.local_model import make_valid
 from rekal.errors import EngineError
 
 BATCH = 32

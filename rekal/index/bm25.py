@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rekal.index.filters import NO_FILTERS, Filters, session_mask, sessions_in_time, turn_mask
+from rekal.index.index_tables import Kind
 from rekal.index.reader import Bools, IndexReader, Ints, Longs, Postings, Units
-from rekal.index.schema import Kind
 
 Floats = NDArray[np.float64]
 

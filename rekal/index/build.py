@@ -20,7 +20,7 @@ import msgspec
 
 from rekal.errors import StoreBusy, StoreDamaged, StoreUnwritable
 from rekal.git import Repo
-from rekal.index import freshness, schema
+from rekal.index import freshness, index_tables
 from rekal.index.facets import changed_sessions, copy_opened, read_facets, replace_facets, write_speakers
 from rekal.index.freshness import KNOWLEDGE
 from rekal.index.knowledge import Scrub, Warn, knowledge_part, refresh_knowledge
@@ -130,7 +130,7 @@ def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part])
     with translated_errors(ledger.path):
         ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
     with replace_index(ledger, index_path, copy=False) as con, _no_collection():
-        schema.create_tables(con)
+        index_tables.create_tables(con)
         return _cover(ledger, con, ids, reason, parts, after=-1)
 
 
@@ -152,13 +152,13 @@ def _cover(
     for part in parts:
         part(ledger, con, after)
     stamps = {
-        "schema_version": str(schema.SCHEMA_VERSION),
+        "schema_version": str(index_tables.SCHEMA_VERSION),
         "analysis": freshness.analysis_id(),
         "store_id": ledger.meta("store_id") or "",
         "position": str(position),
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    schema.write_state(con, stamps)
+    index_tables.write_state(con, stamps)
     return Indexed(after < 0, reason, turns, len(ids), position)
 
 

@@ -13,7 +13,7 @@ import Stemmer
 
 from rekal.errors import StoreDamaged
 from rekal.git import Repo
-from rekal.index import schema
+from rekal.index import index_tables
 from rekal.store.database import Connection, duckdb, open_beside, quote_path, translated_errors
 
 if TYPE_CHECKING:  # a recall, which looks at an open index, does without the ledger
@@ -58,7 +58,7 @@ def read_position(index_path: Path) -> int | None:
 
 def reason_for_full(ledger: Ledger, state: dict[str, str]) -> str:
     """Why an index with this state cannot be added to; empty when it can."""
-    if state.get("schema_version") != str(schema.SCHEMA_VERSION) or state.get("analysis") != analysis_id():
+    if state.get("schema_version") != str(index_tables.SCHEMA_VERSION) or state.get("analysis") != analysis_id():
         return "the index was made by another version"
     covered = int(state["position"])
     if state.get("store_id") != (ledger.meta("store_id") or "") or covered > ledger.position():

@@ -17,7 +17,7 @@ import numpy as np
 from rekal.errors import GitError
 from rekal.git import Repo, split_at_nul
 from rekal.git.repo import measure_objects, read_objects
-from rekal.index import schema
+from rekal.index import index_tables
 from rekal.index.bm25 import find_occurrences, score_kind, term_weights
 from rekal.index.freshness import KNOWLEDGE, KNOWLEDGE_VERSION, head_tree
 from rekal.index.reader import IndexedText, IndexReader
@@ -85,7 +85,7 @@ def knowledge_part(repo: Repo, scrub: Scrub, warn: Warn) -> Callable[[Ledger, Co
 
 def refresh_knowledge(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn: Warn) -> None:
     """Make the passages in an open index those of ``tree``. The caller owns the transaction."""
-    state = schema.read_state(con).get(KNOWLEDGE, "")
+    state = index_tables.read_state(con).get(KNOWLEDGE, "")
     if state == tree:
         return
     try:
@@ -101,7 +101,7 @@ def refresh_knowledge(con: Connection, repo: Repo, tree: str, scrub: Scrub, warn
     gone = [path for path in known if path not in files]
     _remove(con, None if not known else [*gone, *(file.path for file in changed)])
     _add(con, repo, changed, scrub)
-    schema.write_state(con, {KNOWLEDGE: tree})
+    index_tables.write_state(con, {KNOWLEDGE: tree})
 
 
 def is_prose(path: str) -> bool:

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rekal.errors import StoreDamaged, StoreError
-from rekal.index import schema
+from rekal.index import index_tables
 from rekal.index.facets import NOBODY, UNKNOWN, Speakers
 from rekal.index.freshness import ANALYSIS_VERSION
-from rekal.index.schema import KINDS, Kind
+from rekal.index.index_tables import KINDS, Kind
 from rekal.store.database import Connection, duckdb, make_record, open_database, translated_errors
 
 Ints = NDArray[np.int32]
@@ -128,7 +128,7 @@ class IndexReader:
     def __init__(self, con: Connection, path: Path) -> None:
         self.con = con
         self.path = path
-        self.state = schema.read_state(con)
+        self.state = index_tables.read_state(con)
         self._units: dict[Kind, Units] = {}
         self._cached: dict[tuple[object, ...], list[tuple[Any, ...]]] = {}
 
@@ -303,6 +303,6 @@ def _checked(con: Connection, path: Path) -> IndexReader:
     except duckdb.CatalogException:  # to ask the catalogue first takes 6 ms of every opening
         raise StoreDamaged(f"{path.name} is not a complete index", "run `rekal index`") from None
     analysis = reader.state.get("analysis", "").partition("/")[0]
-    if (reader.state.get("schema_version"), analysis) != (str(schema.SCHEMA_VERSION), str(ANALYSIS_VERSION)):
+    if (reader.state.get("schema_version"), analysis) != (str(index_tables.SCHEMA_VERSION), str(ANALYSIS_VERSION)):
         raise StoreError(f"{path.name} was made by another version of rekal", "run `rekal index`")
     return reader

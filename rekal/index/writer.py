@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rekal.index.schema import Kind
+from rekal.index.index_tables import Kind
 from rekal.index.text import chunk_terms
 from rekal.store.database import Connection
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from rekal.mcp.server import RekalServer
+from rekal.mcp.mcp_server import RekalServer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _Receive = Callable[[], Awaitable[Mapping[str, Any]]]

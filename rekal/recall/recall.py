@@ -19,22 +19,12 @@ from rekal.index.dense import Meaning
 from rekal.index.filters import Filters, filtered_turns
 from rekal.index.knowledge import FoundPassage, search_knowledge
 from rekal.index.reader import IndexReader
+from rekal.recall import readings
 from rekal.recall.answer import Answer, Hit, Passage, Pin, Reason, StorePerson
 from rekal.recall.excerpts import boost_named, excerpt_sessions, list_shown_sessions
 from rekal.recall.mentions import NamedThing, Reach
 from rekal.recall.question import Question, is_long, split_prompt
-from rekal.recall.readings import (
-    GateRuling,
-    Judged,
-    NamedSessions,
-    Reading,
-    WordUse,
-    find_word_use,
-    judge_reading,
-    list_named,
-    read_in_store,
-    weigh_word,
-)
+from rekal.recall.readings import GateRuling, Judged, NamedSessions, Reading, WordUse
 from rekal.recall.search import Look, list_people
 
 # A tracked passage answers when it holds nearly all that the question weighs: prose about everything matches anything
@@ -75,7 +65,7 @@ def answer_question(
 
     The same index, question and day give the same answer. EngineError when the model fails.
     """
-    reading = read_in_store(reader, question, options.now)
+    reading = readings.read_in_store(reader, question, options.now)
     answer = _answer_named(reader, reading, filters, options)
     if answer is None:
         reading, answer = _answer_topic(reader, reading, filters, options, meaning)
@@ -112,10 +102,10 @@ def _answer_named(reader: IndexReader, reading: Reading, filters: Filters, optio
     """Answer a question without a topic by what it names; None for one with a topic, and for one without either."""
     if not len(reader.units("turn")):
         return None
-    listing = list_named(reader, reading, filters)
+    listing = readings.list_named(reader, reading, filters)
     if listing is not None:
         return _answer_list(reader, reading.question, listing, options)
-    use = find_word_use(reader, reading, filters)
+    use = readings.find_word_use(reader, reading, filters)
     return _answer_word(reader, reading, use, options) if use is not None else None
 
 
@@ -134,7 +124,7 @@ def _answer_word(reader: IndexReader, reading: Reading, use: WordUse, options: O
     if not use.is_telling(every):
         note = f'"{use.word}" stands in {use.sessions} of {every} sessions: `rekal find "{use.word}"` lists them'
         return msgspec.structs.replace(_silence(asked.text, "common_word"), notes=[note])
-    shown = excerpt_sessions(reader, weigh_word(reader, reading, use), options.limit, options.budget)
+    shown = excerpt_sessions(reader, readings.weigh_word(reader, reading, use), options.limit, options.budget)
     return Answer("INJECT", "", 1.0, asked.text, shown, [], [], FOUND, listed=use.sessions)
 
 
@@ -184,10 +174,11 @@ def _judge_best(
     reader: IndexReader, whole: Reading, filters: Filters, options: Options, meaning: Meaning | None
 ) -> Judged | None:
     """The reading with the best evidence: the whole question, or a part of a long one. None when all are thin."""
-    parts = [read_in_store(reader, part, options.now) for part in split_prompt(whole.question.text)]
+    parts = [readings.read_in_store(reader, part, options.now) for part in split_prompt(whole.question.text)]
     worth = [one for one in (whole, *parts) if one.question.terms and not one.question.thin]
     judged = [
-        judge_reading(reader, one, filters.view, meaning, options.strictness, senders=options.senders) for one in worth
+        readings.judge_reading(reader, one, filters.view, meaning, options.strictness, senders=options.senders)
+        for one in worth
     ]
     return max(judged, key=lambda one: one.ruling.margin, default=None)
 

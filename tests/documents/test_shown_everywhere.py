@@ -36,7 +36,7 @@ def ingested(rekal: Rekal, tmp_path: Path) -> Rekal:
 )
 def test_over_mcp(ingested: Rekal, profile: str, tool: str, parameter: str) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
-    from rekal.mcp.server import RekalServer
+    from rekal.mcp.mcp_server import RekalServer
 
     answer = RekalServer(profile, cwd=ingested.root).answer(tool, {parameter: ASKED})
     assert not answer.error

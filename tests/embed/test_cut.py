@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekal.embed.local import fit_window, make_valid
+from rekal.embed.local_model import fit_window, make_valid
 
 
 @settings(deadline=None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from rekal.embed.local import LocalEmbedder
+from rekal.embed.local_model import LocalEmbedder
 from rekal.embed.open import available_engines, open_local
 from rekal.embed.profiles import DEFAULT
 from rekal.errors import EngineError

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from rekal.mcp.profiles import INSTRUCTIONS, PROFILES
-from rekal.mcp.server import RekalServer
+from rekal.mcp.mcp_server import RekalServer
+from rekal.mcp.tool_profiles import INSTRUCTIONS, PROFILES
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.support.claude import ClaudeSession

@@ -19,7 +19,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from jsonschema import Draft7Validator
 
-from rekal.mcp.server import RekalServer
+from rekal.mcp.mcp_server import RekalServer
 from rekal.mcp.tools import ToolAnswer, read_contracts
 from tests.support.app import Rekal
 
@@ -114,7 +114,7 @@ def test_twenty_parallel_creations_are_all_kept(call: Call) -> None:
 
 def test_two_processes_lose_nothing(rekal: Rekal, call: Call) -> None:
     code = (
-        "import sys; from pathlib import Path; from rekal.mcp.server import RekalServer\n"
+        "import sys; from pathlib import Path; from rekal.mcp.mcp_server import RekalServer\n"
         "s = RekalServer('graph', cwd=Path(sys.argv[1]))\n"
         "for n in range(5):\n"
         "    e = {'name': f'{sys.argv[2]}{n}', 'entityType': 't', 'observations': []}\n"

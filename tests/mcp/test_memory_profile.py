@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from rekal.mcp.server import RekalServer
+from rekal.mcp.mcp_server import RekalServer
 from rekal.mcp.tools import ToolAnswer
 from tests.mcp.test_graph_profile import without_prose
 from tests.support.app import Rekal

@@ -24,7 +24,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from rekal.mcp.http import http_app
-from rekal.mcp.server import RekalServer
+from rekal.mcp.mcp_server import RekalServer
 from tests.support.app import Rekal
 
 TOKEN = "t" * 32

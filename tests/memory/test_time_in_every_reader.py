@@ -81,8 +81,8 @@ def arguments(schema: dict[str, Any]) -> dict[str, Any]:
 
 def test_no_tool_of_any_profile_shows_what_does_not_hold(rekal: Rekal, words: dict[str, str]) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
-    from rekal.mcp.profiles import PROFILES
-    from rekal.mcp.server import RekalServer
+    from rekal.mcp.mcp_server import RekalServer
+    from rekal.mcp.tool_profiles import PROFILES
 
     asked = 0
     for profile in PROFILES:

@@ -13,7 +13,7 @@ from rekal.app.context import App, check_places
 from rekal.errors import Refused
 from rekal.git import find_repo
 from rekal.index.freshness import read_position
-from rekal.index.schema import create_tables, write_state
+from rekal.index.index_tables import create_tables, write_state
 from rekal.store import guard
 from rekal.store.guard import keep_second_name
 from rekal.store.ledger import open_ledger

@@ -303,7 +303,7 @@ def test_a_teammates_session_is_forgotten_here_only_and_does_not_return(tmp_path
     session: Session = talk("mara", "plan", "Write it", SECRET)
     mara.publish(session, talk("mara", "kept"))
     noor.receive()
-    from rekal.forget.local import ForgetPlace, forget_locally
+    from rekal.forget.own_store import ForgetPlace, forget_locally
     from rekal.forget.request import ForgetRequest
 
     forgot = forget_locally(ForgetPlace(noor.layout, noor.repo, "rekal"), ForgetRequest((session.id,)))

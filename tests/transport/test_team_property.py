@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from rekal import ids
 from rekal.config import Transport
-from rekal.forget.local import ForgetPlace, forget_locally
 from rekal.forget.own_ref import replace_on_remote
+from rekal.forget.own_store import ForgetPlace, forget_locally
 from rekal.forget.request import ForgetRequest
 from rekal.git.repo import read_measured_objects
 from rekal.model import Checkpoint, FileChange, Session, SessionRange

@@ -30,7 +30,7 @@ def command(profile: str, read_only: bool, address: str | None, token: str | Non
     """
     if importlib.util.find_spec("mcp") is None or importlib.util.find_spec("jsonschema") is None:
         raise UsageError("the MCP server needs the extra `mcp`", "install rekal with it: `pipx install '.[mcp]'`")
-    from rekal.mcp.server import RekalServer
+    from rekal.mcp.mcp_server import RekalServer
 
     server = RekalServer(profile, read_only=read_only or os.environ.get("REKAL_READONLY") == "1")
     if address is None:

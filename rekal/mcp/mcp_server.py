@@ -23,7 +23,7 @@ from rekal import __version__
 from rekal.app.desk import Desk, desk_here
 from rekal.errors import RekalError
 from rekal.mcp.graph_profile import RESOURCE, graph_fields
-from rekal.mcp.profiles import INSTRUCTIONS, tools_of
+from rekal.mcp.tool_profiles import INSTRUCTIONS, tools_of
 from rekal.mcp.tools import AgentCall, Tool, ToolAnswer, fail, pretty
 
 _ROOTS_PATIENCE = 2.0  # seconds for a client to say which folders it works in
