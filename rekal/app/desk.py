@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import getpass
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from rekal import config, ids
 from rekal.agents.registry import describe_agent
 from rekal.app.context import App, find_agent, find_app, personal_directory
 from rekal.errors import NoRepository
+from rekal.memory.scope import Place
 from rekal.memory.state import Memories, fold
 from rekal.memory.write import Actor
 from rekal.model import MemoryEvent
@@ -174,3 +175,13 @@ def _user_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "unknown"
+
+
+def place_of_desk(desk: Desk, files: Sequence[str] = ()) -> Place:
+    """Return the place a caller asks from: the branch at hand, the branches merged into it, and ``files``."""
+    if desk.app is None:
+        return Place(tuple(files))
+    repo = desk.app.repo
+    branch = repo.branch()
+    merged = (repo.ask("branch", "--merged", "HEAD", "--format=%(refname:short)") or "").splitlines() if branch else []
+    return Place(tuple(files), branch, frozenset(merged))

@@ -8,7 +8,7 @@ from contextlib import closing
 import msgspec
 import numpy as np
 
-from rekal.app.desk import Desk
+from rekal.app.desk import Desk, place_of_desk
 from rekal.app.resources import KEY
 from rekal.config import read_variable
 from rekal.errors import CONSULT, FOUND, RULED_OUT, EngineError, StoreBusy, UsageError
@@ -16,7 +16,6 @@ from rekal.index.vectors import find_or_embed
 from rekal.memory.added_lines import check_diff, is_diff
 from rekal.memory.check import Finding, Level, RuleNearness, check_text, level_of, rule_head, rule_text
 from rekal.memory.grounds import GroundReader, Grounds
-from rekal.memory.scope import Place
 from rekal.memory.state import Memory
 
 MOST_EMBEDDED = 128
@@ -75,16 +74,6 @@ def check_proposal(desk: Desk, proposal: str, files: Sequence[str] = (), *, mean
 def _least_cosine(desk: Desk, rules: int) -> float:
     least = desk.config.memory.ruled_out_from
     return max(least, _FLOOR_OF_MANY) if rules > _MANY_RULES else least
-
-
-def place_of_desk(desk: Desk, files: Sequence[str] = ()) -> Place:
-    """Return the place a caller asks from: the branch at hand, the branches merged into it, and ``files``."""
-    if desk.app is None:
-        return Place(tuple(files))
-    repo = desk.app.repo
-    branch = repo.branch()
-    merged = (repo.ask("branch", "--merged", "HEAD", "--format=%(refname:short)") or "").splitlines() if branch else []
-    return Place(tuple(files), branch, frozenset(merged))
 
 
 def _top_folders(desk: Desk) -> frozenset[str]:

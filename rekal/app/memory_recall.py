@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 import numpy as np
 
-from rekal.app.desk import Desk
-from rekal.app.memory_check import place_of_desk
+from rekal.app.desk import Desk, place_of_desk
 from rekal.errors import FOUND, EngineError, StoreBusy
 from rekal.index.dense import Meaning
 from rekal.index.reader import IndexReader

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from rekal.app.desk import Desk
+from rekal.app.desk import Desk, place_of_desk
 from rekal.app.read_ledger import parse_handle
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict, all_conflicts
@@ -47,12 +47,13 @@ class MemoryQuery(msgspec.Struct, frozen=True):
 
 class Listed(msgspec.Struct, frozen=True):
     """Memories, newest first. ``total`` counts all that were asked for, ``unreadable`` events that no use could
-    be made of.
+    be made of, ``elsewhere`` those that were left out because they hold on other branches alone.
     """
 
     memories: list[Memory]
     total: int
     unreadable: int = 0
+    elsewhere: int = 0
 
 
 class LogEntry(msgspec.Struct, frozen=True):
@@ -103,10 +104,20 @@ def find_in_store(desk: Desk, name: str) -> tuple[Memory, bool]:
 def list_memories(desk: Desk, query: MemoryQuery) -> Listed:
     """The memories that were asked for, newest first."""
     held = desk.memories(query.as_of, query.known_at)
-    wanted = [one for one in held.all if _fits_query(one, query)]
+    fitting = [one for one in held.all if _fits_query(one, query)]
+    wanted = [one for one in fitting if in_scope(one.scope, query.place)]
     wanted.sort(key=lambda one: (one.occurred_at, one.recorded_at, one.id), reverse=True)
     shown = wanted[: query.limit] if query.limit >= 0 else wanted
-    return Listed(shown, len(wanted), held.unreadable)
+    return Listed(shown, len(wanted), held.unreadable, len(fitting) - len(wanted))
+
+
+def find_memories_here(desk: Desk) -> list[Memory]:
+    """Return the memories that hold now on the branch at hand, in no order."""
+    held = desk.memories().current()
+    if not any(one.scope.branch for one in held):
+        return held  # git is asked for branches only where one is named
+    place = place_of_desk(desk)
+    return [one for one in held if in_scope(one.scope, place)]
 
 
 def _fits_query(one: Memory, query: MemoryQuery) -> bool:
@@ -120,7 +131,6 @@ def _fits_query(one: Memory, query: MemoryQuery) -> bool:
         query.conversation is None or one.conversation == query.conversation,
         query.personal is None or one.personal is query.personal,
         not low or low in one.all_words.casefold(),
-        in_scope(one.scope, query.place),
     )
     return all(checks)
 
@@ -149,8 +159,9 @@ def log_entry(event: MemoryEvent, *, personal: bool) -> LogEntry:
 
 
 def list_conflicts(desk: Desk) -> list[Conflict]:
-    """Memories that speak against each other now, of both stores, each among its own."""
-    return all_conflicts(desk.memories())
+    """Memories that speak against each other now and here, of both stores, each among its own."""
+    here = {one.id for one in find_memories_here(desk)}
+    return [one for one in all_conflicts(desk.memories()) if {one.first.id, one.second.id} <= here]
 
 
 def audit_memories(

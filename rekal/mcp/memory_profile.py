@@ -9,11 +9,11 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from rekal.app.desk import Desk
+from rekal.app.desk import Desk, place_of_desk
 from rekal.app.hosts.memory_search import RankWeights, ScoredMemory, rank_by_text
 from rekal.app.memories import amend_memory, link_memories, remember, review_memory, supersede
 from rekal.app.memory_graph import read_graph
-from rekal.app.memory_views import MemoryQuery, find_memory, list_memories
+from rekal.app.memory_views import MemoryQuery, find_memories_here, find_memory, list_memories
 from rekal.errors import UsageError
 from rekal.mcp.conversations import (
     MOST_ROWS,
@@ -57,8 +57,10 @@ def memory_fields(one: Memory, score: float = 0.0) -> Fields:
 
 
 def _memory_held(call: AgentCall, project: str | None, kind: str = "", conversation: str = "") -> list[Memory]:
-    """Memories that hold, of a project and type, newest first."""
-    query = MemoryQuery(types=(kind,) if kind else (), conversation=conversation or None, limit=-1)
+    """Memories that hold here, of a project and type, newest first."""
+    query = MemoryQuery(
+        types=(kind,) if kind else (), conversation=conversation or None, place=place_of_desk(call.desk), limit=-1
+    )
     return [one for one in list_memories(call.desk, query).memories if one.project == project]
 
 
@@ -186,7 +188,7 @@ def _memory_link(call: AgentCall) -> ToolAnswer:
 
 def _conflict_fields(call: AgentCall, project: str | None, *, every: bool) -> list[Fields]:
     memories = call.desk.memories()
-    held = {one.id: one for one in memories.all if one.current}
+    held = {one.id: one for one in find_memories_here(call.desk)}
     out = []
     for link in memories.links:
         one, other = held.get(link.source), held.get(link.target)
@@ -236,7 +238,7 @@ def _similar(call: AgentCall) -> ToolAnswer:
     one = _find(call.desk, call.text("memory_id"))
     if one is None:
         return answer_rows([])
-    others = [other for other in call.desk.memories().current() if other.id != one.id]
+    others = [other for other in find_memories_here(call.desk) if other.id != one.id]
     found = rank_by_text(call.desk, others, one.text, call.number("limit", 5, MOST_ROWS), RankWeights(0.5, 0.5, 0.0))
     return answer_rows([memory_fields(other.memory, other.score) for other in found])
 

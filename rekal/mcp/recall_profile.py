@@ -9,7 +9,7 @@ from typing import Any
 from rekal.app.ask_question import AskedQuestion, ask_question
 from rekal.app.hosts.memory_search import RankWeights, rank_by_text
 from rekal.app.memories import remember, review_memory
-from rekal.app.memory_views import find_memory
+from rekal.app.memory_views import find_memories_here, find_memory
 from rekal.errors import UsageError
 from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, fail, pretty, say
 from rekal.memory.write import NewMemory
@@ -53,7 +53,7 @@ def _search_search(call: AgentCall) -> ToolAnswer:
 
 def _memory_rows(call: AgentCall, query: str, limit: int) -> list[Fields]:
     since = call.text("since")
-    held = [one for one in call.desk.memories().current() if not since or one.occurred_at.isoformat() >= since]
+    held = [one for one in find_memories_here(call.desk) if not since or one.occurred_at.isoformat() >= since]
     found = rank_by_text(call.desk, held, query, limit, RankWeights(0.5, 0.5, 0.0))
     least = call.arguments.get("min_confidence")
     floor = float(least) if isinstance(least, int | float) else 0.25

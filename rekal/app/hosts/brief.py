@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from rekal.app.context import App
-from rekal.app.desk import Desk
-from rekal.app.memory_check import place_of_desk
+from rekal.app.desk import Desk, place_of_desk
 from rekal.memory.grounds import GroundReader
 from rekal.memory.scope import Place, in_scope
 from rekal.memory.state import Memory, fold

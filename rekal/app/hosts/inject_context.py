@@ -17,10 +17,9 @@ import msgspec
 
 from rekal import ids
 from rekal.app.context import App, personal_directory
-from rekal.app.desk import Desk
+from rekal.app.desk import Desk, place_of_desk
 from rekal.app.hosts.brief import BriefSession, make_brief
 from rekal.app.hosts.host_events import HostEvent
-from rekal.app.memory_check import place_of_desk
 from rekal.app.resources import Identity, file_identity, find_semantic, open_resources
 from rekal.errors import EngineError
 from rekal.files import write_atomically

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from rekal.app import memories
-from rekal.app.desk import desk_here
+from rekal.app.desk import desk_here, place_of_desk
 from rekal.app.memories import Listed, MemoryQuery
 from rekal.cli.memory_output import memory_row, parse_moment
 from rekal.cli.output import json_option, print_record
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.memory.events import MEMORY_TYPES
+from rekal.memory.scope import Place
 from rekal.memory.state import STATES
 
 
@@ -28,17 +29,22 @@ from rekal.memory.state import STATES
 @click.option("--as-of", "as_of", help="As the world was then.")
 @click.option("--known-at", "known_at", help="As the store knew it then.")
 @click.option("-n", "--limit", type=click.IntRange(0), default=50, show_default=True, help="Memories at most.")
+@click.option("--everywhere", is_flag=True, help="Also what holds on other branches alone.")
 @json_option
-def command(states: tuple[str, ...], as_of: str | None, known_at: str | None, as_json: bool, **where: Any) -> int:
+def command(
+    states: tuple[str, ...], as_of: str | None, known_at: str | None, everywhere: bool, as_json: bool, **where: Any
+) -> int:
     """List memories, newest first: without --state those that hold now, or at the time asked for."""
+    desk = desk_here()
     wanted = STATES if "all" in states else states
     query = MemoryQuery(
         states=wanted,  # type: ignore[arg-type]
         as_of=parse_moment(as_of, end=True),
         known_at=parse_moment(known_at, end=True),
+        place=Place() if everywhere else place_of_desk(desk),
         **where,
     )
-    answer = memories.list_memories(desk_here(), query)
+    answer = memories.list_memories(desk, query)
     print_record(answer, as_json, _lines)
     return FOUND if answer.total else NOTHING_FOUND
 
@@ -47,6 +53,8 @@ def _lines(answer: Listed) -> Iterator[str]:
     yield from map(memory_row, answer.memories)
     if answer.total > len(answer.memories):
         yield f"({answer.total - len(answer.memories)} older ones left out; -n {answer.total} shows them)"
+    if answer.elsewhere:
+        yield f"({answer.elsewhere} more hold on other branches alone; --everywhere lists them)"
     if answer.unreadable:
         yield f"({answer.unreadable} events of the log could not be used)"
     if not answer.total:
