@@ -138,7 +138,7 @@ def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | 
     elif answer.listed:
         yield f"INJECT {len(answer.sessions)} of the {answer.listed} sessions that the question names{notes}"
     else:
-        yield f"{answer.verdict} support={answer.support:.2f} {' '.join(_count_evidence(answer))}{notes}"
+        yield f"{answer.verdict} support={answer.support:.2f} {' '.join(answer.count_evidence())}{notes}"
     for one in answer.memories or ():
         yield _memory_line(one)
     for hit in answer.sessions:
@@ -232,13 +232,3 @@ def _format_hit(hit: Hit) -> Iterator[str]:
         yield f"    session {' led to '.join(about) if hit.title else f'led to {about[0]}'}"
     if hit.same_work_as:
         yield f"    the same files as {short_id(hit.same_work_as)}, within hours"
-
-
-def _count_evidence(answer: Answer) -> list[str]:
-    """Return what answers, in numbers and words, as ``["1 memory", "3 sessions"]``."""
-    counts = (
-        (len(answer.memories or ()), "memory", "memories"),
-        (len(answer.sessions), "session", "sessions"),
-        (len(answer.documents or ()), "chunk of documents", "chunks of documents"),
-    )
-    return [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]

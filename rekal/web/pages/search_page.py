@@ -77,6 +77,7 @@ def _search_page(asked: Asked) -> PageView:
     fields |= {
         "title": render.shorten(text, 60) or "Search",
         "answer": answer,
+        "counted": " and ".join(answer.count_evidence()),
         "reason": describe_silence(answer, chosen) if answer.verdict == "SILENCE" else "",
         "gates": [Bar(words, answer.features[name]) for name, words in _GATES.items() if name in answer.features],
         "explained": _OTHERS,
