@@ -260,6 +260,16 @@ def note_shown(app: App, answer: Answer) -> None:
         spool.note_recall(app.layout.spool, event)
 
 
+def count_evidence(answer: Answer) -> list[str]:
+    """Return what answers, in numbers and words, as ``["1 memory", "3 sessions"]``."""
+    counts = (
+        (len(answer.memories or ()), "memory", "memories"),
+        (len(answer.sessions), "session", "sessions"),
+        (len(answer.documents or ()), "chunk of documents", "chunks of documents"),
+    )
+    return [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
+
+
 # The position of a ledger without memories, noted beside it: a recall that finds the note need not open the ledger.
 #
 # To open it costs 30 ms, and in most stores there is nothing in it that the index has not. The note says in which state

@@ -138,12 +138,13 @@ class _Work(msgspec.Struct, frozen=True):
         # A HEAD that was looked at and has no session is looked at again when there is anything new to link it to.
         fresh_head = head if head and (known.head == "new" or (known.head == "uncovered" and todo)) else None
         plan = _plan(repo, job, spooled.events, since=since, head=fresh_head)
-        plan = _with_copies(layout, repo, spooled.events, plan, warnings)
+        # Asked once: a HEAD that moves meanwhile must not be noted as examined.
+        examined = repo.head() if _moved(spooled.events) else None
+        plan = _with_copies(layout, repo, examined, spooled.events, plan, warnings)
         captured = Captured(warnings=tuple(warnings))
         if todo or plan != Plan():
             captured = _write(layout, repo, job, todo, known.sources, plan, warnings, self.progress)
-        if _moved(spooled.events):
-            rewrites.note_examined(repo, layout.run)
+        rewrites.note_examined(layout.run, examined)
         keep_second_name(layout)
         spool.remove_events(spooled.files)
         return captured
@@ -233,7 +234,9 @@ def _moved(events: Sequence[spool.Event]) -> bool:
     return any(isinstance(event, spool.CommitEvent | spool.MergeEvent) for event in events)
 
 
-def _with_copies(layout: Layout, repo: Repo, events: Sequence[spool.Event], plan: Plan, warnings: list[str]) -> Plan:
+def _with_copies(
+    layout: Layout, repo: Repo, head: str | None, events: Sequence[spool.Event], plan: Plan, warnings: list[str]
+) -> Plan:
     """The plan with the copies of older commits among what the events brought."""
     if not _moved(events) or not layout.data.exists():
         return plan
@@ -241,7 +244,7 @@ def _with_copies(layout: Layout, repo: Repo, events: Sequence[spool.Event], plan
     announced = [event.sha for event in events if isinstance(event, spool.CommitEvent)]
     coming = [rewrites.Change(f.commit.sha, f.patch_id) for f in plan.commits if f.patch_id]
     try:
-        fresh = [sha for sha in rewrites.fresh_commits(repo, layout.run, announced) if sha not in renamed]
+        fresh = [sha for sha in rewrites.fresh_commits(repo, layout.run, head, announced) if sha not in renamed]
         with open_ledger(layout.data, read_only=True) as ledger:
             found = rewrites.find_copied_commits(ledger.con, repo, fresh, coming)
     except GitError as error:

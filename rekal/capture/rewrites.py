@@ -100,9 +100,8 @@ class Change(msgspec.Struct, frozen=True):
     patch_id: str
 
 
-def fresh_commits(repo: Repo, run: Path, announced: Iterable[str]) -> list[str]:
-    """Commits on HEAD since the last look, and those ``announced`` by hooks; merges left out, oldest first."""
-    head = repo.head()
+def fresh_commits(repo: Repo, run: Path, head: str | None, announced: Iterable[str]) -> list[str]:
+    """Commits on ``head`` since the last look, and those ``announced`` by hooks; merges left out, oldest first."""
     if head is None:
         return []
     seen = _seen(run)
@@ -119,9 +118,9 @@ def _seen(run: Path) -> str | None:
         return None
 
 
-def note_examined(repo: Repo, run: Path) -> None:
-    """Remember up to where HEAD was examined."""
-    if head := repo.head():
+def note_examined(run: Path, head: str | None) -> None:
+    """Remember that ``head`` and all before it were examined; None before the first commit."""
+    if head:
         write_atomically(run / COPIES_SEEN, head.encode("ascii"))
 
 

@@ -164,12 +164,3 @@ class Answer(msgspec.Struct, frozen=True):
     perhaps: Hit | msgspec.UnsetType = msgspec.UNSET
     documents: list[DocumentRow] | msgspec.UnsetType = msgspec.UNSET
     people: list[StorePerson] | msgspec.UnsetType = msgspec.UNSET
-
-    def count_evidence(self) -> list[str]:
-        """Return what answers, in numbers and words, as ``["1 memory", "3 sessions"]``."""
-        counts = (
-            (len(self.memories or ()), "memory", "memories"),
-            (len(self.sessions), "session", "sessions"),
-            (len(self.documents or ()), "chunk of documents", "chunks of documents"),
-        )
-        return [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]

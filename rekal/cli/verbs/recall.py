@@ -138,7 +138,9 @@ def answer_lines(answer: Answer, explain: bool, filters: Mapping[str, object] | 
     elif answer.listed:
         yield f"INJECT {len(answer.sessions)} of the {answer.listed} sessions that the question names{notes}"
     else:
-        yield f"{answer.verdict} support={answer.support:.2f} {' '.join(answer.count_evidence())}{notes}"
+        from rekal.app.ask_question import count_evidence  # loaded by now: only an answer comes here
+
+        yield f"{answer.verdict} support={answer.support:.2f} {' '.join(count_evidence(answer))}{notes}"
     for one in answer.memories or ():
         yield _memory_line(one)
     for hit in answer.sessions:

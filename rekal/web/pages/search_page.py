@@ -7,7 +7,7 @@ import shlex
 
 import msgspec
 
-from rekal.app.ask_question import AskedQuestion, ask_question, note_shown
+from rekal.app.ask_question import AskedQuestion, ask_question, count_evidence, note_shown
 from rekal.app.overview import matched_words
 from rekal.recall.answer import Hit
 from rekal.recall.silences import describe_silence
@@ -77,7 +77,7 @@ def _search_page(asked: Asked) -> PageView:
     fields |= {
         "title": render.shorten(text, 60) or "Search",
         "answer": answer,
-        "counted": " and ".join(answer.count_evidence()),
+        "counted": " and ".join(count_evidence(answer)),
         "reason": describe_silence(answer, chosen) if answer.verdict == "SILENCE" else "",
         "gates": [Bar(words, answer.features[name]) for name, words in _GATES.items() if name in answer.features],
         "explained": _OTHERS,
