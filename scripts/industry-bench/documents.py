@@ -1,6 +1,6 @@
 """LoCoMo as documents: each conversation is a JSON file of messages with their senders, ingested and asked by command.
 
-    python scripts/industry-bench/documents.py --data FOLDER --to STORES [--every 4] [--rows FILE]
+    python scripts/industry-bench/documents.py --data FOLDER --to STORES [--every 4] [--recall="--strictness 0.2"]
 
 Ingests and embeds what STORES lacks, then asks ``rekal recall --json`` in this process as it would run in the daemon.
 Prints shares of verdicts of the answerable and of the adversarial questions, and how often the right session is among
@@ -69,6 +69,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--recall", default="", help="options of rekal recall, as one word")
     chosen = parser.parse_args()
     data, folder = chosen.data.resolve(), chosen.to.resolve()
     records = json.loads((data / "locomo/locomo10.json").read_text())
@@ -83,7 +84,7 @@ def main() -> None:
             for at, question in list(enumerate(record["qa"]))[:: chosen.every]:
                 if (number, at) in faulty:
                     continue
-                found = ask(folder, record, question, [])
+                found = ask(folder, record, question, chosen.recall.split())
                 if CATEGORIES[question["category"]] == "adversarial":
                     adversarial.append(found["verdict"] == "SILENCE")
                     continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import re
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,11 +14,14 @@ from pathlib import Path
 from rekal.documents.document_dates import read_date
 from rekal.documents.document_records import DocumentError, DocumentFormat, DocumentItem, ReadOptions
 from rekal.documents.formats.decode import read_text
+from rekal.plain_text import lazy_pattern
 
 _INSTALL = "pip install 'git-rekal[documents]'"
 _SNIFFED = 8192
 _ROWS_LENGTH = 1000  # characters of rows that stand together
 _LARGEST_CELL = 1 << 20
+_BROKEN_WORD = lazy_pattern(r"(?<=[\w\-.+/=%@:&?]{24})\n(?=[\w\-.+/=%@:&?])")
+_FULL_LINE = 0.8  # of the widest line of its page
 _MOST_UNPACKED = 512 << 20  # bytes of a Word file's text: more is a bomb
 
 
@@ -67,13 +71,26 @@ def read_pdf(path: Path, options: ReadOptions) -> Iterator[DocumentItem]:
         for number, page in enumerate(reader.pages, 1):
             if said := page.extract_text().strip():
                 found = True
-                yield DocumentItem(said, f"p. {number}", title, when)
+                yield DocumentItem(_join_broken_words(said), f"p. {number}", title, when)
     except DependencyError:
         raise DocumentError(f"{path.name} is encrypted", "save it without a password") from None
     except broken as error:
         raise DocumentError(f"{path.name} is not a PDF that can be read ({_first_line(error)})") from None
     if not found:
         raise DocumentError(f"{path.name} has no text: its pages are pictures", "run it through OCR first")
+
+
+def _join_broken_words(page: str) -> str:
+    """A page whose layout broke no long word (an address, a key) at the end of a line: in two it is not found again."""
+    if not _BROKEN_WORD.search(page):
+        return page
+    widest = max(map(len, page.split("\n")))
+
+    def join(broken: re.Match[str]) -> str:
+        line = broken.start() - page.rfind("\n", 0, broken.start()) - 1
+        return "" if line >= _FULL_LINE * widest else "\n"  # a short line ends where its text does
+
+    return _BROKEN_WORD.sub(join, page)
 
 
 def read_word(path: Path, options: ReadOptions) -> Iterator[DocumentItem]:
