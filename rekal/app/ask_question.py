@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,7 @@ from rekal.errors import NOTHING_FOUND, EngineError, GitError, NotInitialised, S
 from rekal.files import write_atomically
 from rekal.index.filters import Filters
 from rekal.index.reader import IndexReader
+from rekal.model import LOCAL
 from rekal.recall.answer import Answer, Hit
 from rekal.recall.recall import Options, answer_question
 from rekal.store import spool
@@ -89,7 +91,7 @@ def ask_question(app: App, question: AskedQuestion) -> Answer:
             _rebuild_index(app, notes, full=True)
             answer = _recall_once(app, kept, question.text, filters, options, notes)
         answer = _add_documents(app, kept, answer, filters, options, question)
-    hits = _mark_merged(app, answer.sessions)
+    hits = _mark_signatures(app, _mark_merged(app, answer.sessions))
     return msgspec.structs.replace(answer, sessions=hits, notes=[*notes, *answer.notes])
 
 
@@ -242,6 +244,25 @@ def _read_ledger_state(app: App, kept: Kept) -> LedgerState | None:
         return kept.ledger(app.layout.data, read)
     except StoreBusy:
         return None
+
+
+def _mark_signatures(app: App, hits: list[Hit]) -> list[Hit]:
+    """The same sessions, teammates' with the verdict on the signature of their ref; "unchecked" while it is not to be
+    read: an answer does not wait for a writer.
+    """
+    origins = {hit.origin for hit in hits} - {LOCAL}
+    if not origins:
+        return hits
+    from rekal.store.ledger import open_ledger  # 10 ms that most recalls do without
+    from rekal.why.trust import list_signatures
+
+    signed: Mapping[str, str] = {}
+    with contextlib.suppress(StoreError), open_ledger(app.layout.data, read_only=True, wait=0) as ledger:
+        signed = list_signatures(ledger.con, origins)
+    return [
+        msgspec.structs.replace(hit, signature=None if hit.origin == LOCAL else signed.get(hit.origin, "unchecked"))
+        for hit in hits
+    ]
 
 
 def note_shown(app: App, answer: Answer) -> None:

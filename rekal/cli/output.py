@@ -135,7 +135,10 @@ def format_minute(when: datetime | None) -> str:
 def _in_zone(when: datetime) -> datetime:
     """The time in the user's zone, or in UTC where the call asked for it; what has no zone is UTC."""
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return when.astimezone(UTC if LOOK.get().utc else None)
+    try:
+        return when.astimezone(UTC if LOOK.get().utc else None)
+    except (OverflowError, ValueError, OSError):  # a teammate's record may name the first or the last day there is
+        return when.astimezone(UTC)
 
 
 def short_id(identifier: str) -> str:

@@ -30,7 +30,8 @@ class Hit(msgspec.Struct, frozen=True):
 
     ``commit`` is the one that its best row led to, with its ``subject``. ``merged`` says that it is part of the
     mainline; None where nobody can tell. ``same_work_as`` is the better session of the same files within hours that it
-    stands behind.
+    stands behind. ``signature`` is the verdict on the signature of the ref that it came with: good, bad, none or
+    unchecked; None for a session of this clone.
     """
 
     session_id: str
@@ -49,6 +50,7 @@ class Hit(msgspec.Struct, frozen=True):
     subject: str | None = None
     merged: bool | None = None
     same_work_as: str | None = None
+    signature: str | None = None
 
 
 class Passage(msgspec.Struct, frozen=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rekal.app import context
+from rekal.cli.output import format_day, format_minute
 from rekal.cli.served import _as_if
 from rekal.daemon.server import RecallRequest
 
@@ -42,3 +43,15 @@ def test_the_daemon_reads_a_clients_dates_in_the_clients_zone() -> None:
     with _as_if(RecallRequest([], "/", {"TZ": "Asia/Tokyo"}, (False, False))):
         assert context.local_now().utcoffset() == timedelta(hours=9)
     assert context.local_now().replace(month=1, day=15).utcoffset() == timedelta(hours=1)
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize("when", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC)])
+def test_the_ends_of_the_calendar_have_a_day(zone: str, when: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert (format_day(when), format_minute(when)[-5:]) != ("", "")
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()

@@ -175,6 +175,7 @@ github-user ghu_{a36}
 github-server ghs_{a36}
 github-refresh ghr_{a76}
 github-fine github_pat_{a22}_{a59}
+github-copilot tid={h32};exp=1790000000;sku=copilot:8kp=1:{h64}
 github-app-jwt ghs_1234567_eyJ{a20}.eyJ{a120}.{u200}
 gitlab-pat glpat-{u20}
 gitlab-routable glpat-{a27}.01.{s9}
@@ -262,6 +263,7 @@ nylas nyk_v0_{a66}
 okta 00{u40}
 onepassword-service ops_eyJ{a250}
 onepassword-secret A3-{U6}-{U6}-{U5}-{U5}-{U5}-{U5}
+onepassword-secret-sixes A3-{U6}-{U6}-{U6}-{U6}-{U6}
 openai-old sk-{a20}T3BlbkFJ{a20}
 openai-project sk-proj-{u74}T3BlbkFJ{u74}
 openai-service sk-svcacct-{u74}T3BlbkFJ{u58}
@@ -779,4 +781,5 @@ CONTEXTS: dict[str, Wrap] = {
     "prose": lambda v: f"please use {v} for the call",
     "json": lambda v: json.dumps({"line": json.dumps({"note": f"run\n{v}"})}),
     "code": lambda v: f'+  const k = "{v}";',
+    "environment": lambda v: f"SOME_SERVICE_VALUE={v}",
 }

@@ -25,8 +25,8 @@ def vendor_cases() -> Iterator[Case]:
     for name, template in {**corpus.VENDORS, **corpus.NAMED}.items():
         rng = random.Random(f"{SEED} {name}")
         for context, wrap in corpus.CONTEXTS.items():
-            if name in corpus.NAMED and context == "code":
-                continue  # they bring their own quotes
+            if name in corpus.NAMED and context in ("code", "environment"):
+                continue  # they bring their own quotes and names
             token, secret = corpus.fill_template(rng, template)
             yield f"{name} {context}", wrap(token), secret
 

@@ -89,7 +89,7 @@ def test_a_teammates_session_is_shown_with_its_ref_and_signature(rekal: Rekal, t
     (reason,) = rekal("why", "queue.py:3", "--json").json["reasons"]
 
     assert (reason["origin"], reason["signature"], reason["verified"]) == (origin, "none", False)
-    said = f"(from {origin}, not signed, unverified)"
+    said = f"(from {origin}, not signed)"
     assert said in rekal("why", "queue.py:3").out
     assert said in rekal("report", "HEAD~1..HEAD").out
     assert said in rekal("report", "HEAD~1..HEAD", "--format", "markdown").out
@@ -102,6 +102,9 @@ def test_every_listing_tells_a_teammates_record_from_an_own_one(rekal: Rekal, tm
     marked = f"(from {clone.origin}, not signed)"
     (session,) = rekal("sessions", "--json").json["sessions"]
 
+    (shown,) = rekal("recall", "--json", "POISON since security wants it").json["sessions"]
+    assert shown["signature"] == "none"
+    assert marked in rekal("recall", "POISON since security wants it").out
     for verb in (["sessions"], ["show", session["id"][:8]], ["log"], ["find", "POISON"]):
         assert marked in rekal(*verb).out, verb
         assert rekal(verb[0], "--json", *verb[1:]).json["signatures"] == {clone.origin: "none"}

@@ -22,7 +22,7 @@ def command(sql: str, on_index: bool, as_json: bool) -> int:
     """One read-only SELECT over data.db.
 
     Nothing but the store can be read: no files, no network, no second statement. Tables and columns are described
-    in docs/store.md; only data.db's are a contract. A query ends after 20 seconds or 2 GiB of memory, and its result
+    in docs/store.md; only data.db's are a contract. A query ends after 15 seconds or 2 GiB of memory, and its result
     after 100,000 rows or 32 million characters.
     """
     app = find_app()

@@ -185,9 +185,7 @@ def _anchor_lines(answer: Answer, explain: bool) -> Iterator[str]:
 def _anchor(pin: Pin) -> str:
     if pin.kind != "date":
         return f"{pin.kind} {clean_text(pin.text)}"
-    since, until = (
-        when and format_day(when.astimezone()) for when in (pin.since, pin.until)
-    )  # days as the user counts them
+    since, until = (when and format_day(when) for when in (pin.since, pin.until))
     if since and until:
         return f"date {pin.text} ({since if since == until else f'{since} to {until}'})"
     return f"date {pin.text} ({f'from {since}' if since else f'to {until}'})"
@@ -221,7 +219,7 @@ def _perhaps_line(hit: Hit) -> str:
 def _format_hit(hit: Hit) -> Iterator[str]:
     commit = hit.commit or (hit.commits[0] if hit.commits else "")
     place = format_name(hit.branch) + (f"@{commit[:8]}" if commit else "")
-    whose = format_origin(hit.origin)
+    whose = format_origin(hit.origin, {hit.origin: hit.signature or ""})
     for row in hit.rows:
         who = format_name(hit.author_name if row.role in ("human", "steering") else hit.agent)
         head = f"  {short_id(hit.session_id)}:{row.seq}  {format_day(row.occurred_at)}  {who}  {place}{whose}"

@@ -9,7 +9,7 @@ import click
 from rekal.app import explain_lines
 from rekal.app.context import find_app
 from rekal.cli.memory_output import cited_row
-from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
+from rekal.cli.output import format_day, format_origin, json_option, one_line, print_record, short_id
 from rekal.errors import FOUND, NOTHING_FOUND
 
 if TYPE_CHECKING:  # loaded while git works: see `rekal.app.explain_lines`
@@ -87,10 +87,7 @@ def name_source(reason: WhyReason) -> str:
     """Return where a session came from, in brackets behind a space; empty for one of this clone."""
     if reason.origin in (None, "own"):
         return ""
-    signed = {"good": "signed", "bad": "bad signature", "none": "not signed"}.get(reason.signature or "", "not checked")
-    # The mark of the ledger says who vouches for nothing; the words at the end say it to a person.
-    ref = one_line((reason.origin or "").removeprefix("unverified:"), 80)
-    return f" (from {ref}, {signed}{'' if reason.verified else ', unverified'})"
+    return format_origin(reason.origin, {reason.origin: reason.signature or ""})[1:]
 
 
 def _spans(group: list[WhyReason]) -> str:

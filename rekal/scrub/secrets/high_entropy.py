@@ -42,7 +42,8 @@ _WORDS = lazy_pattern(r"[A-Z]?[a-z]{3,}")
 _IN_PATH = lazy_pattern(r"^/|(?:^|/)(?:[a-z]{3,}\d{0,2}|[A-Z][a-z]{3,})(?:/|$)")
 _MARKED = lazy_pattern(r"[.](?:js|mjs|css|map|svg|png|jpe?g|webp|woff2?|ttf|html|json|ts|tsx)\b|[(.]")
 
-# Hexadecimal throughout, so that only length or surroundings tell it from a hash: a run and the text before it.
+# Hexadecimal throughout, so that only length or surroundings tell it from a hash: a run and the text before it, of
+# which the group ``token`` goes with the run.
 _HEX_SHAPES = (
     (lazy_pattern(r"11[0-9a-f]{32}\Z"), lazy_pattern("")),  # Jenkins
     (lazy_pattern(r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\Z"), lazy_pattern("")),  # Mailgun
@@ -50,11 +51,13 @@ _HEX_SHAPES = (
     (lazy_pattern(r"0-[0-9a-f]{24}-[0-9a-f]{100,}"), lazy_pattern(r"v1\.\Z")),  # Cloudflare's origin CA
     (
         lazy_pattern(r"[0-9a-f]{32}\Z"),
-        lazy_pattern(r"(?<![\w/.])[012]/(?:\d{12,20}/\d{12,20}:)?\Z|_gitlab_session=\Z"),
+        lazy_pattern(r"(?<![\w/.])(?P<token>[012]/(?:\d{12,20}/\d{12,20}:)?)\Z|_gitlab_session=\Z"),
     ),  # Asana
     (lazy_pattern(r"[0-9a-f]{60,}"), lazy_pattern(r"mlsn\.\Z|rw_Fe26\.2\*\*\Z")),  # MailerSend, Railway
 )
 _ZHIPU = lazy_pattern(r"\.[A-Za-z0-9]{16}(?![\w.])")
+# GitHub Copilot's: fields, the first of which is a run. The last one is a signature.
+_COPILOT = lazy_pattern(r";exp=\d{8,12};[\w=;:.,\-]+")
 _ESCAPE = lazy_pattern(r"\\[bf]\Z")
 
 
@@ -125,10 +128,26 @@ def _find_hex(text: str, hay: Hay) -> Iterator[Span]:
         # Of the escapes that may stand before a token, two end in a hexadecimal digit and join the run.
         start += bool(_ESCAPE.search(text[max(0, start - 1) : start + 1]))
         run, before = hay.whole[start:end], hay.whole[max(0, start - 48) : start]
-        if any(shape.match(run) and context.search(before) for shape, context in _HEX_SHAPES):
-            yield start, end
-        elif len(run) == 32 and (more := _ZHIPU.match(text, end)) and looks_mixed(more[0]):
+        contexts = (context.search(before) for shape, context in _HEX_SHAPES if shape.match(run))
+        if found := next(filter(None, contexts), None):
+            yield start - len(found.groupdict().get("token") or ""), end
+        elif len(run) == 32 and (more := _second_part(text, end, before)):
             yield start, more.end()
+
+
+def _second_part(text: str, end: int, before: str) -> re.Match[str] | None:
+    """The rest of a token whose first part is the 32 hexadecimal characters that end at ``end``."""
+    if before.endswith("tid="):
+        return _COPILOT.match(text, end)
+    more = _ZHIPU.match(text, end)
+    return more if more and _looks_unspoken(more[0]) else None
+
+
+def _looks_unspoken(text: str) -> bool:
+    """True unless words make up half of ``text``, which has both cases."""
+    return looks_mixed(text) or (
+        not text.islower() and not text.isupper() and sum(map(len, _WORDS.findall(text))) <= len(text) / 2
+    )
 
 
 KIND = Kind("high-entropy", ("",), _find_random, in_run=True)

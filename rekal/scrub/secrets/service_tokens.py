@@ -210,7 +210,8 @@ def _by_rows() -> Kind:
     return Kind("service-token", tuple(kinds), find, in_run=True, by_prefix=True)
 
 
-_NOT_BEFORE = r"(?:(?<![A-Za-z0-9_\-./+=])|(?<=\\[nrtbf]))"
+# An equals sign may stand before: of an assignment. That of base64 in front of a token is not told from it.
+_NOT_BEFORE = r"(?:(?<![A-Za-z0-9_\-./+])|(?<=\\[nrtbf]))"
 _PART = r"[A-Za-z0-9_\-]"
 
 # Shapes that no prefix alone gives away: hints, the pattern that begins at a hint, and a check of the whole match.
@@ -220,7 +221,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], str, Check], ...] = (
     (("00D",), r"00D[A-Za-z0-9]{12,15}![A-Za-z0-9_.]{60,}", has_digit),
     (("t1.",), r"t1\.[A-Za-z0-9_\-]{40,}\.[A-Za-z0-9_\-]{60,}", has_digit),
     (("sk-helicone-",), r"sk-helicone-[a-z0-9]{7}(?:-[a-z0-9]{7}){3}", bool),
-    (("A3-",), r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,4}[A-Z0-9]{5}(?![\w\-])", has_digit),
+    (("A3-",), r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,4}[A-Z0-9]{5,6}(?![\w\-])", has_digit),
     (("pk_",), r"pk_\d{6,12}_[A-Z0-9]{32}(?!\w)", has_digit),
     (("sk.",), r"sk\.eyJ[A-Za-z0-9_\-]{20,}\.[A-Za-z0-9_\-]{20,}", has_digit),
     (("s.",), r"s\.[A-Za-z0-9]{24}(?![\w.(])", looks_mixed),
