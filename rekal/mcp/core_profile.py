@@ -132,9 +132,12 @@ def _why(call: AgentCall) -> ToolAnswer:
         lines.append(f"{place}{one.level} {commit}".rstrip())
         if one.session_id:
             lines.append(f"  turn {one.session_id[:10]}:{one.turn} by {one.agent or 'an agent'}")
-        for label, quote in (("asked", one.prompt), ("because", one.because)):
-            if quote is not None:
-                lines.append(f'  {label}: "{flat_text(quote.text, 400)}"')
+        if one.prompt is not None:
+            answers = f' to: "{flat_text(one.prompt.answers, 300)}"' if one.prompt.answers else ""
+            lines.append(f'  asked: "{flat_text(one.prompt.text, 400)}"{answers}')
+        if one.because is not None:
+            label = "because" if one.because.kind == "reason" else one.because.kind
+            lines.append(f'  {label}: "{flat_text(one.because.text, 400)}"')
     return say("\n".join(lines))
 
 

@@ -191,39 +191,94 @@ def select_signatures(con: Connection, origins: Collection[str]) -> dict[str, tu
     return {str(origin): tuple(sorted(letters)) for origin, letters in rows}
 
 
-def select_prompt(con: Connection, session_id: str, turn_seq: int) -> Quote | None:
-    """The last words of a person at or before a turn: in the session, else in the session it is a copy of."""
-    row = con.execute(
+class WordsAround(msgspec.Struct, frozen=True):
+    """What an agent said from a prompt to the next. ``first`` to ``last`` are the turns that belong to one edit: from
+    the commit before it to its own commit. ``edited_later``: more was edited behind them.
+    """
+
+    turns: list[Quote]
+    first: int
+    last: int
+    edited_later: bool
+
+
+def select_last_prompts(con: Connection, session_id: str, turn_seq: int, most: int) -> list[Quote]:
+    """The last things that people said at or before a turn, newest first: in the session, else in the one it copies."""
+    rows = con.execute(
         """SELECT session_id, seq, role, occurred_at, content FROM turns
-           WHERE session_id = ? AND seq <= ? AND role IN ('human', 'steering') ORDER BY seq DESC LIMIT 1""",
-        [session_id, turn_seq],
-    ).fetchone()
+           WHERE session_id = ? AND seq <= ? AND role IN ('human', 'steering') ORDER BY seq DESC LIMIT ?""",
+        [session_id, turn_seq, most],
+    ).fetchall()
     # A resumed or forked copy holds only the turns after the two parted.
-    row = (
-        row
+    rows = (
+        rows
         or con.execute(
             """SELECT t.session_id, t.seq, t.role, t.occurred_at, t.content
            FROM sessions s JOIN turns t ON t.session_id = s.forked_from
            JOIN turns e ON e.session_id = s.id AND e.seq = $seq
            WHERE s.id = $id AND t.role IN ('human', 'steering') AND t.occurred_at <= e.occurred_at
-           ORDER BY t.seq DESC LIMIT 1""",
-            {"id": session_id, "seq": turn_seq},
-        ).fetchone()
+           ORDER BY t.seq DESC LIMIT $most""",
+            {"id": session_id, "seq": turn_seq, "most": most},
+        ).fetchall()
     )
-    return None if row is None else _quote(row)
+    return [_quote(row) for row in rows]
 
 
-def select_explaining_turn(con: Connection, session_id: str, turn_seq: int, after: int) -> Quote | None:
-    """The nearest assistant's turn: the turn itself, one before it from ``after`` on, or one before the next prompt."""
+def select_turn_before(con: Connection, session_id: str, turn_seq: int) -> Quote | None:
+    """The agent's last turn before this one."""
     row = con.execute(
         """SELECT session_id, seq, role, occurred_at, content FROM turns
-           WHERE session_id = $id AND role = 'assistant' AND seq >= $after
-             AND seq < coalesce((SELECT min(seq) FROM turns WHERE session_id = $id AND seq > $seq AND role = 'human'),
-                                2147483647)
-           ORDER BY seq > $seq, abs(seq - $seq) LIMIT 1""",
-        {"id": session_id, "seq": turn_seq, "after": after},
+           WHERE session_id = ? AND seq < ? AND role = 'assistant' ORDER BY seq DESC LIMIT 1""",
+        [session_id, turn_seq],
     ).fetchone()
     return None if row is None else _quote(row)
+
+
+def select_words_around(con: Connection, session_id: str, start: int, turn_seq: int) -> WordsAround:
+    """The agent's turns from ``start``, a prompt, to the next prompt: at most 80, those nearest to ``turn_seq``."""
+    bounds = con.execute(
+        """WITH e AS (SELECT coalesce(min(seq), 2147483647) AS stop FROM turns
+                      WHERE session_id = $id AND seq > $seq AND role = 'human'),
+                c AS (SELECT turn_seq AS seq FROM tool_calls, e
+                      WHERE session_id = $id AND turn_seq BETWEEN $start AND e.stop - 1
+                        AND coalesce(outcome, 'ok') <> 'error' AND contains(command, 'git')
+                        AND regexp_matches(command, '\bgit\b[^|;&]*\bcommit\b'))
+           SELECT e.stop, (SELECT max(seq) FROM c WHERE seq < $seq), (SELECT min(seq) FROM c WHERE seq >= $seq)
+           FROM e""",
+        {"id": session_id, "seq": turn_seq, "start": start},
+    ).fetchone()
+    stop, before, commit = bounds or (2147483647, None, None)
+    last = turn_seq if commit is None else int(commit)
+    rows = con.execute(
+        """SELECT session_id, seq, role, occurred_at, content FROM turns
+           WHERE session_id = $id AND role = 'assistant' AND seq >= $start AND seq < $stop
+           ORDER BY abs(seq - $seq), seq LIMIT 80""",
+        {"id": session_id, "seq": turn_seq, "start": start, "stop": stop},
+    ).fetchall()
+    closing = con.execute(
+        """SELECT session_id, seq, role, occurred_at, content FROM turns
+           WHERE session_id = $id AND role = 'assistant' AND seq >= $start AND seq < $stop ORDER BY seq DESC LIMIT 1""",
+        {"id": session_id, "start": start, "stop": stop},
+    ).fetchall()
+    later = con.execute(
+        """SELECT 1 FROM edits e JOIN tool_calls c ON c.session_id = e.session_id AND c.seq = e.tool_call_seq
+           WHERE e.session_id = ? AND c.turn_seq > ? AND c.turn_seq < ? LIMIT 1""",
+        [session_id, last, stop],
+    ).fetchone()
+    quotes = {int(row[1]): _quote(row) for row in (*rows, *closing)}
+    first = start if before is None else int(before)
+    return WordsAround([quotes[seq] for seq in sorted(quotes)], first, last, later is not None)
+
+
+def select_edited_paths(con: Connection, session_id: str, turn_seq: int) -> list[str]:
+    """The files that a turn's tools wrote, sorted."""
+    rows = con.execute(
+        """SELECT DISTINCT e.path FROM edits e
+           JOIN tool_calls c ON c.session_id = e.session_id AND c.seq = e.tool_call_seq
+           WHERE e.session_id = ? AND c.turn_seq = ? ORDER BY e.path""",
+        [session_id, turn_seq],
+    ).fetchall()
+    return [str(row[0]) for row in rows]
 
 
 def _quote(row: tuple[str, int, Role, datetime | None, str]) -> Quote:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -12,16 +11,11 @@ import msgspec
 from rekal.git import Repo
 from rekal.model import LOCAL, UNVERIFIED, CitedMemory
 from rekal.store.database import Connection
-from rekal.store.why_rows import (
-    Quote,
-    TurnRange,
-    select_explaining_turn,
-    select_last_edit,
-    select_prompt,
-)
+from rekal.store.why_rows import TurnRange, select_last_edit
 from rekal.why.attribute import Attribution, Level, attribute_lines
 from rekal.why.blame import Blame, BlamedCommit
 from rekal.why.commit_turns import find_turn_ranges
+from rekal.why.spoken_reasons import PromptQuote, ReasonQuote, SpokenReasons, read_message_reasons
 from rekal.why.trust import Origins, Signature, read_signature
 
 
@@ -49,8 +43,8 @@ class WhyReason(msgspec.Struct, frozen=True):
     turn: int | None = None
     agent: str | None = None
     session_author: str | None = None
-    prompt: Quote | None = None
-    because: Quote | None = None
+    prompt: PromptQuote | None = None
+    because: ReasonQuote | None = None
     note: str = ""
     origin: str | None = None
     signature: Signature | None = None
@@ -78,7 +72,8 @@ class _SessionFacts:
     def __init__(self, con: Connection) -> None:
         self._con = con
         self.origins = Origins(con)
-        self._seen: dict[tuple[str, int], tuple[Quote | None, Quote | None]] = {}
+        self._spoken = SpokenReasons(con)
+        self._seen: dict[tuple[str, int], tuple[PromptQuote | None, ReasonQuote | None]] = {}
 
     def fill(self, reason: WhyReason, about: Sequence[str]) -> WhyReason:
         """``reason`` with its session's facts and words."""
@@ -86,7 +81,7 @@ class _SessionFacts:
             return reason
         where = (reason.session_id, reason.turn)
         if where not in self._seen:
-            self._seen[where] = self._read(*where, about)
+            self._seen[where] = self._spoken.read(*where, [*about, reason.subject or ""])
         prompt, because = self._seen[where]
         one = self.origins.find(reason.session_id)
         signature = read_signature(one)
@@ -101,12 +96,6 @@ class _SessionFacts:
             signature=signature,
             verified=own or (signature == "good" and not one.origin.startswith(UNVERIFIED)),
         )
-
-    def _read(self, session: str, turn: int, about: Sequence[str]) -> tuple[Quote | None, Quote | None]:
-        prompt = select_prompt(self._con, session, turn)
-        after = prompt.seq if prompt and prompt.session_id == session else 0
-        asked = [prompt.text] if prompt else []
-        return prompt, explain_edit(self._con, session, turn, after, [*about, *asked])
 
 
 def explain_lines(
@@ -124,7 +113,17 @@ def explain_lines(
         placed = msgspec.structs.replace(reason, first=run[0].number, last=run[-1].number)
         reasons.append(facts.fill(placed, [line.text for line in run[:5]]))
     recorded = sum(found[line.number].level != "none" for line in asked)
-    return WhyAnswer(target, path, len(asked), recorded, reasons)
+    return WhyAnswer(target, path, len(asked), recorded, _add_messages(repo, reasons))
+
+
+def _add_messages(repo: Repo, reasons: Sequence[WhyReason]) -> list[WhyReason]:
+    """The same reasons, those without a sentence of the agent with one of their commit's message."""
+    silent = {r.commit: r.subject or "" for r in reasons if r.commit and r.session_id and r.because is None}
+    found = read_message_reasons(repo, silent)
+    return [
+        msgspec.structs.replace(r, because=found.get(r.commit)) if r.commit in silent and r.because is None else r
+        for r in reasons
+    ]
 
 
 def _lines_as_blamed(now: Sequence[str], blamed: Blame) -> list[str]:
@@ -154,9 +153,11 @@ def explain_commits(con: Connection, repo: Repo, commits: Sequence[BlamedCommit]
     """For each commit its sessions with the prompt and the sentence behind their last edit that went into it."""
     ranges = find_turn_ranges(con, repo, [commit.sha for commit in commits])
     facts = _SessionFacts(con)
-    return {
-        c.sha: [facts.fill(r, [c.subject]) for r in _reasons_of_commit(con, c, ranges, facts.origins)] for c in commits
-    }
+    found = [facts.fill(r, []) for c in commits for r in _reasons_of_commit(con, c, ranges, facts.origins)]
+    by_commit: dict[str, list[WhyReason]] = {c.sha: [] for c in commits}
+    for reason in _add_messages(repo, found):
+        by_commit[reason.commit or ""].append(reason)
+    return by_commit
 
 
 def _reasons_of_commit(
@@ -190,36 +191,3 @@ def _last_edit_of(con: Connection, group: Sequence[TurnRange]) -> tuple[int, int
             turn = last if edits == 0 else max(turn, last)
             edits += count
     return turn, edits
-
-
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,}")
-_CAUSE = re.compile(
-    r"\b(because|since|so that|so the|otherwise|instead of|avoid|prevent|ensure|reason|which (?:means|lets|keeps)|"
-    r"needs?|must|therefore|in order to|fix(?:es)?|to (?:keep|make|let|stop))\b",
-    re.IGNORECASE,
-)
-
-
-def explain_edit(con: Connection, session_id: str, turn_seq: int, after: int, about: Collection[str]) -> Quote | None:
-    """The agent's sentence that explains the edits of a turn.
-
-    Taken from the turn itself, else from the nearest one before it that follows turn ``after`` (the prompt), else from
-    the first one after it. ``about`` are texts that the sentence should have words in common with.
-    """
-    turn = select_explaining_turn(con, session_id, turn_seq, after)
-    return None if turn is None else msgspec.structs.replace(turn, text=_best_sentence(turn.text, about))
-
-
-def _best_sentence(text: str, about: Collection[str]) -> str:
-    """The sentence of ``text`` that gives a reason or shares most words with ``about``; earlier ones win ties."""
-    # A line of signs or a lone list mark is no sentence.
-    sentences = [s.strip() for s in _SENTENCE.split(text) if sum(map(str.isalnum, s)) >= 3]
-    wanted = {word.lower() for one in about for word in _WORD.findall(one)}
-
-    def worth(sentence: str) -> float:
-        words = {word.lower() for word in _WORD.findall(sentence)}
-        # The 4 keeps a sentence of two words from winning by one of them.
-        return 3.0 * bool(_CAUSE.search(sentence)) + len(words & wanted) / (len(words) + 4) * 10
-
-    return max(sentences, key=worth, default=text.strip())

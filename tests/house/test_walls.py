@@ -37,6 +37,7 @@ ROOMS = (
     "git",
     "config",
     "shared_settings",
+    "reasons",
     "plain_text",
     "files",
     "model",

@@ -12,7 +12,7 @@ from rekal.app.context import find_app
 from rekal.app.report_range import RangeReport, ReportedCommit
 from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
-from rekal.cli.verbs.why import name_source
+from rekal.cli.verbs.why import label_reason, name_source, quote_prompt
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED
 
 
@@ -52,14 +52,13 @@ def _quoted_rows(commit: ReportedCommit) -> Iterator[tuple[str, str, str]]:
     first, more = commit.reasons[0], len(commit.reasons) - 1
     others = name_source(first) + (f" (+{more} more sessions)" if more else "")
     if first.prompt:
-        yield (
-            "prompt",
-            f"{short_id(first.prompt.session_id)}:{first.prompt.seq}",
-            one_line(first.prompt.text, 160) + others,
-        )
+        handle = f"{short_id(first.prompt.session_id)}:{first.prompt.seq}"
+        yield "prompt", handle, quote_prompt(first.prompt) + others
     if first.because:
-        handle = f"{short_id(first.because.session_id)}:{first.because.seq}"
-        yield "because", handle, one_line(first.because.text, 200) + ("" if first.prompt else others)
+        label, handle = label_reason(first.because, commit.sha)
+        yield label, handle, one_line(first.because.text, 200) + ("" if first.prompt else others)
+    if not first.prompt and not first.because:
+        yield "turn", f"{short_id(first.session_id or '')}:{first.turn}", others.strip()
 
 
 def _markdown_lines(answer: RangeReport) -> list[str]:

@@ -13,6 +13,7 @@ from rekal.cli.output import format_day, format_origin, json_option, one_line, p
 from rekal.errors import FOUND, NOTHING_FOUND
 
 if TYPE_CHECKING:  # loaded while git works: see `rekal.app.explain_lines`
+    from rekal.why.spoken_reasons import PromptQuote, ReasonQuote
     from rekal.why.why import WhyAnswer, WhyReason
 
 _MEMORIES = 2
@@ -71,16 +72,34 @@ def _format_block(path: str | None, group: list[WhyReason]) -> list[str]:
     if reason.level == "none":
         out[0] += f"  ({reason.note})" if reason.note else ""
         return out
+    source = name_source(reason)
+    who = f"{one_line(reason.session_author or '', 40)}, {reason.agent}{source}"
     if reason.prompt:
-        who = one_line(reason.session_author or "", 40)
         handle = f"{short_id(reason.prompt.session_id)}:{reason.prompt.seq}"
-        whose = name_source(reason)
-        out.append(f"  prompt   {handle}  {who}, {reason.agent}{whose}: {one_line(reason.prompt.text, 160)}")
-    handle = f"{short_id(reason.session_id or '')}:{reason.turn}"
-    whose = "" if reason.prompt else name_source(reason).lstrip() + "  " * bool(name_source(reason))
-    said = one_line(reason.because.text, 200) if reason.because else "(the agent said nothing about it)"
-    out.append(f"  because  {handle}  {whose}{said}")
+        out.append(f"  prompt   {handle}  {who}: {quote_prompt(reason.prompt)}")
+    whose = "" if reason.prompt else f"{who}: "
+    if reason.because:
+        label, handle = label_reason(reason.because, reason.commit)
+        out.append(f"  {label:<8} {handle}  {whose}{one_line(reason.because.text, 200)}")
+    else:
+        # Nobody gave a reason: what is left is where to read on.
+        out.append(f"  turn     {short_id(reason.session_id or '')}:{reason.turn}  {whose.removesuffix(': ')}".rstrip())
     return out
+
+
+def quote_prompt(prompt: PromptQuote) -> str:
+    """Return a prompt on one line; behind a bare one what it answers."""
+    if prompt.answers:
+        return f'"{one_line(prompt.text, 40)}" to: {one_line(prompt.answers, 120)}'
+    return one_line(prompt.text, 160)
+
+
+def label_reason(because: ReasonQuote, commit: str | None) -> tuple[str, str]:
+    """Return what a sentence is and the handle of where it stands: a turn, or the commit whose message it is from."""
+    label = {"reason": "because", "result": "result", "message": "message"}[because.kind]
+    if because.session_id is None:
+        return label, (commit or "")[:10]
+    return label, f"{short_id(because.session_id)}:{because.seq}"
 
 
 def name_source(reason: WhyReason) -> str:
