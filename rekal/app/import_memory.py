@@ -10,8 +10,9 @@ from rekal.app.context import App
 from rekal.errors import GitError, Refused
 from rekal.index.build import refresh_index
 from rekal.transport import fetch_stamp
-from rekal.transport.receive import Received, receive_refs
+from rekal.transport.receive import MOST_NOTES, Received, receive_refs
 from rekal.transport.refs import fetch_refspec
+from rekal.transport.whole_refs import fetch_memory_refs, fetch_whole_refs, lacks_objects
 
 _SECONDS = 300.0  # of one fetch: a first one brings everything that a team has
 
@@ -59,7 +60,7 @@ def fetch_memory(app: App, remote: str | None) -> ImportedMemory:
     notes: list[str] = []
     for name in _allowed_remotes(app, remote):
         try:
-            _fetch(app, name)
+            notes += _fetch(app, name)[:MOST_NOTES]
             fetched.append(name)
         except (GitError, Refused) as error:
             notes.append(f"{name} was not fetched: {error}")
@@ -92,20 +93,21 @@ def _allowed_remotes(app: App, remote: str | None) -> list[str]:
     return [remote]
 
 
-def _fetch(app: App, remote: str) -> None:
+def _fetch(app: App, remote: str) -> list[str]:
+    """Fetch what a remote can send; sentences about the refs that it cannot."""
     settings = app.config.transport
     if app.repo.ask("remote", "get-url", "--push", remote) != settings.remotes[remote]:
         raise Refused("it is not where it was when sharing was turned on", f"`rekal share {remote}` confirms it")
-    options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
     spec = fetch_refspec(remote, settings.namespace)
-    # A repacking that a fetch starts would outlive this command.
-    app.repo.run(
-        "-c",
-        "maintenance.auto=false",
-        "fetch",
-        *options,
-        remote,
-        spec,
-        timeout=_SECONDS,
-        env=app.repo.quiet_environment(),
-    )
+    try:
+        fetch_memory_refs(app.repo, remote, [spec], _SECONDS)
+        return []
+    except GitError as error:
+        if not lacks_objects(error):
+            raise
+    lacking = fetch_whole_refs(app.repo, remote, settings.namespace, _SECONDS)
+    return [
+        f"{remote} cannot send {name}, of which something is missing there; `git push {remote} :{name}` removes it, "
+        "and `rekal push` by its owner sends it anew"
+        for name in lacking
+    ]

@@ -73,7 +73,9 @@ def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> Non
     transport = values.setdefault("transport", {})
     transport["share"] = mode
     transport.setdefault("remotes", {})[remote] = url
-    branch = mainline or _default_branch(app, remote)
+    # A branch that we found and nobody chose is kept only where it can hide no other remote's own default.
+    alone = set(transport["remotes"]) == {remote}
+    branch = mainline or (_default_branch(app, remote) if alone else None)
     if branch:
         transport["mainline"] = branch
     _write_settings(app, values)

@@ -70,14 +70,18 @@ class Mainline(msgspec.Struct, frozen=True):
 def find_mainline(
     repo: Repo, remote: str, configured: str | None = None, pushed: Mapping[str, str] | None = None
 ) -> Mainline | None:
-    """Return the branch that the remote's HEAD names, else the ``configured`` one; None when there is neither.
+    """Return the ``configured`` branch, else the one that the remote's HEAD names; None when there is neither.
+
+    A branch that was chosen and is not on the remote holds everything back: nobody said that another one will do.
 
     ``pushed`` is what this very push writes: the remote's refs and the commits they become. A push of the mainline
     itself counts as done, as long as it only adds to it.
     """
     prefix = f"refs/remotes/{remote}/"
-    head = repo.ask("symbolic-ref", "--quiet", f"{prefix}HEAD")
-    branch = head.removeprefix(prefix) if head and head.startswith(prefix) else configured
+    branch = configured
+    if not branch:
+        head = repo.ask("symbolic-ref", "--quiet", f"{prefix}HEAD")
+        branch = head.removeprefix(prefix) if head and head.startswith(prefix) else None
     if not branch:
         return None
     ref = f"refs/heads/{branch}"

@@ -238,7 +238,7 @@ def _note_departure(
     with (
         hold_lock(sender.layout.lock, wait=30.0, purpose="noting what left"),
         open_ledger(sender.layout.data, read_only=False, wait=30.0) as ledger,
-        ledger.transaction(),
+        ledger.transaction(indexed=False),  # the index knows nothing of what was sent
     ):
         _remember_verdicts(ledger, mainline, outgoing.verdicts)
         if tip:

@@ -68,7 +68,7 @@ CASES = {
 }
 
 ATTACKS = {
-    "c1_config_live": Outcome((r"segments with the token on the remote: 0$", "that is not followed")),
+    "c1_config_live": Outcome((r"segments with the token on the remote: 0$",)),
     "c2_bad_regex": Outcome((r"turns: \['2'\] spool: 0", "is not used")),
     "d1_users": Outcome(
         ("reads data.db: False index.db: False", "under umask 000: False False", r"turns left after .*: [1-9]",

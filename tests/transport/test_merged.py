@@ -157,7 +157,16 @@ def test_the_mainline_is_what_the_remotes_head_names(clone: Path) -> None:
     tip = git(clone, "rev-parse", "origin/main").strip()
     _commit(clone, "a.py", "a = 1\n")
 
-    assert find_mainline(find_repo(clone), "origin", "other") == Mainline("refs/heads/main", tip)
+    assert find_mainline(find_repo(clone), "origin") == Mainline("refs/heads/main", tip)
+
+
+def test_a_branch_that_was_chosen_comes_before_the_remotes_head(clone: Path) -> None:
+    git(clone, "checkout", "-q", "-b", "release")
+    release = _commit(clone, "a.py", "a = 1\n")
+
+    assert find_mainline(find_repo(clone), "origin", "release") is None
+    git(clone, "update-ref", "refs/remotes/origin/release", release)
+    assert find_mainline(find_repo(clone), "origin", "release") == Mainline("refs/heads/release", release)
 
 
 def test_without_a_head_it_is_the_configured_branch(clone: Path) -> None:

@@ -122,6 +122,28 @@ def hook(rekal: Rekal, monkeypatch: pytest.MonkeyPatch, remote: str) -> str:
     return done.err
 
 
+def test_the_index_is_current_after_a_push(rekal: Rekal, remote: Path) -> None:
+    session(rekal, "queue")
+    rekal("index")
+    git(rekal.root, "push", "-q", "origin", "main")
+
+    assert rekal("push", "--json").json["checkpoints"] == 1
+
+    assert rekal("status", "--json").json["index_behind"] == 0
+
+
+def test_work_leaves_when_the_branch_that_was_chosen_has_it(rekal: Rekal, remote: Path) -> None:
+    git(rekal.root, "remote", "set-head", "origin", "main")
+    assert rekal("share", "origin", "--mainline", "release").code == 0
+    session(rekal, "queue")
+    git(rekal.root, "push", "-q", "origin", "main")
+    assert rekal("push", "--json").json["checkpoints"] == 0
+
+    git(rekal.root, "push", "-q", "origin", "main:release")
+
+    assert rekal("push", "--json").json["checkpoints"] == 1
+
+
 @pytest.fixture
 def second(rekal: Rekal, remote: Path) -> Path:
     """Another remote, named second, that memory may go to."""

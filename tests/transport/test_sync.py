@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from rekal.transport import fetch_stamp
 from tests.conftest import git
 from tests.support.app import Rekal
 from tests.transport.team import Clone, at, commit_of, talk
+from tests.transport.test_push import on, session
 
 SAID = ("Why does the retry queue live in postgres?", "The retry queue in postgres survives a restart of the broker.")
 
@@ -40,6 +42,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     starts: list[str] = []
     monkeypatch.setattr("rekal.daemon.spawn.start_worker", lambda app: starts.append("worker"))
     return starts
+
+
+def git_fails(directory: Path, *args: str) -> bool:
+    return subprocess.run(["git", *args], cwd=directory, capture_output=True, check=False).returncode != 0
 
 
 def shown(rekal: Rekal) -> list[str]:
@@ -162,3 +168,41 @@ def test_receive_only_takes_memory_and_sends_none(rekal: Rekal, mara: Clone, rem
     assert rekal("share", "--receive-only").code == 2
     assert rekal("share", "origin").code == 0  # sending can be turned on from here
     assert "goes to origin" in rekal("share").out
+
+
+def test_a_ref_of_which_the_remote_lacks_an_object_costs_itself(rekal: Rekal, mara: Clone, remote: Path) -> None:
+    tip = git(remote, "rev-parse", "refs/heads/main").strip()
+    tree = subprocess.run(
+        ["git", "mktree", "--missing"],
+        cwd=remote,
+        input=f"100644 blob {'1' * 40}\t3333333333333333.rkl\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    lacking = "refs/rekal/mallory-example-com/0123456789"
+    torn = git(remote, "-c", "user.name=M", "-c", "user.email=m@example.com", "commit-tree", tree, "-m", "x").strip()
+    git(remote, "update-ref", lacking, torn)
+    git(remote, "update-ref", "refs/rekal/nat-example-com/0123456789", tip)
+
+    done = rekal("sync", "--json").json
+
+    assert (done["fetched"], done["sessions"]) == (["origin"], 1)
+    assert f"origin cannot send {lacking}" in done["notes"][0]
+    assert f"`git push origin :{lacking}`" in done["notes"][0]
+    assert shown(rekal) == [mara.origin]
+
+
+def test_a_ref_that_was_removed_because_it_was_torn_is_sent_whole_again(rekal: Rekal, remote: Path) -> None:
+    session(rekal, "queue")
+    git(rekal.root, "push", "-q", "origin", "main")
+    assert rekal("push").code == 0
+    (ours,) = on(remote)
+    for blob in git(remote, "ls-tree", "-r", "--format=%(objectname)", ours).split():
+        (remote / "objects" / blob[:2] / blob[2:]).unlink()
+    assert git_fails(remote, "fsck", "--connectivity-only", ours)
+
+    git(rekal.root, "push", "-q", "origin", f":{ours}")
+    assert rekal("push").code == 0
+
+    assert not git_fails(remote, "fsck", "--connectivity-only", ours)
