@@ -112,10 +112,17 @@ rekal_start() {
     ) < /dev/null > /dev/null 2>> "$rekal_home/worker.log" &
 }
 
-# Says once that the store is gone, under both of its names: from then on nothing is captured.
+# Says once that the store is gone, under both of its names, or all that rekal kept beside it: from then on nothing is
+# captured.
 rekal_say_gone() {
-    [ -f "$rekal_home/lock" ] || return # there was none
-    [ -f "$rekal_home/data.db" ] || [ -f "$rekal_root/.rekal/data.db" ] || [ -f "$rekal_home/said-gone" ] && return
+    if [ -f "$rekal_home/lock" ]; then
+        [ -f "$rekal_home/data.db" ] || [ -f "$rekal_root/.rekal/data.db" ] && return
+    else
+        # Only a hook of this repository alone tells that it had a store: other repositories may share a directory.
+        [ ! -e "$rekal_home" ] && [ "$rekal_common/hooks/${0##*/}" -ef "$0" ] || return
+        mkdir -m 700 "$rekal_home" 2> /dev/null || return
+    fi
+    [ -f "$rekal_home/said-gone" ] && return
     { true > "$rekal_home/said-gone"; } 2> /dev/null || return # not with `:`, whose failure would end the hook
     echo 'rekal: the store of this repository is gone and nothing is captured; `rekal init` makes a new one' >&2
 }

@@ -10,7 +10,7 @@ from rekal.app.context import App, find_executable, list_unused_patterns
 from rekal.app.resources import count_embedded
 from rekal.index.freshness import read_position
 from rekal.index.vectors import Progress
-from rekal.install.hooks import read_hooks
+from rekal.install.hooks import list_unhooked_trees, read_hooks
 from rekal.store import queries, spool
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import find_holder
@@ -78,6 +78,7 @@ def read_status(app: App) -> StoreStatus:
             hooks=[f"{hook.name}: {hook.status}" for hook in read_hooks(app.repo, find_executable())],
             problems=[
                 *_list_problems(app, covered is None and counts.turns > 0, broken),
+                *list_unhooked_trees(app.repo),
                 *_list_unread(app, read_states(ledger.con)),
             ],
             shared_settings=list(app.settings.changes),

@@ -82,6 +82,16 @@ def find_places(repo: Repo) -> tuple[HookPlace, ...]:
     return tuple(found.values())
 
 
+def list_trees_without_hooks(repo: Repo) -> list[Path]:
+    """List the linked work trees in which no hook runs: ``core.hooksPath`` is relative, and they have none there."""
+    main, *linked = repo.worktrees() or (repo.root,)
+    if _place(repo, main, (main, *linked)).kind not in ("tree", "husky"):
+        return []
+    return [
+        tree for tree in linked if _belongs(repo, tree) and not _place(repo, tree, (main, *linked)).directory.is_dir()
+    ]
+
+
 def _belongs(repo: Repo, tree: Path) -> bool:
     """True if a listed work tree is still ours: its directory may have been given to another repository."""
     try:

@@ -214,6 +214,15 @@ def read_hooks(repo: Repo, executable: Path) -> tuple[Hook, ...]:
     )
 
 
+def list_unhooked_trees(repo: Repo) -> list[str]:
+    """One sentence for each linked work tree in which no hook runs."""
+    return [
+        f"no hook runs in {tree}, because core.hooksPath is relative and that directory is not there; "
+        "set it to an absolute path to have commits there captured"
+        for tree in hook_places.list_trees_without_hooks(repo)
+    ]
+
+
 def _slots(repo: Repo, place: HookPlace) -> list[Slot]:
     return [hook_places.find_slot(repo, place, name) for name in hook_places.NAMES]
 

@@ -94,3 +94,40 @@ def test_a_commit_says_once_that_the_store_is_gone(live: Live) -> None:
     live("init", "--backfill", "0", "--hooks-only")
     assert commit() == ""
     live.settle()
+
+
+def test_a_commit_says_once_that_all_beside_the_store_is_gone_and_init_keeps_the_store(live: Live, home: Path) -> None:
+    def commit(cwd: Path) -> str:
+        call = ["git", "commit", "-q", "--allow-empty", "-m", "more"]
+        return subprocess.run(call, cwd=cwd, capture_output=True, text=True, timeout=60, check=True).stderr
+
+    native = worked(home, live.root, "one")
+    live.commit("Add the queue")
+    live.settle()
+    live.git("worktree", "add", "-q", "../linked")
+    shutil.rmtree(live.layout.run)
+    assert commit(live.root.parent / "linked").startswith("rekal: the store of this repository is gone")
+    assert commit(live.root) == ""
+    live("init", "--backfill", "0", "--hooks-only")
+    assert commit(live.root) == ""
+    live.settle()
+    assert live.rows("SELECT native_id FROM sessions") == [[native]]
+
+
+def test_hooks_of_other_repositories_say_nothing_where_there_is_no_store(live: Live, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    live.git("init", "-q", str(other))
+    live.git("config", "core.hooksPath", str(live.layout.run.parent / "hooks"), cwd=other)
+    call = ["git", "commit", "-q", "--allow-empty", "-m", "more"]
+    assert subprocess.run(call, cwd=other, capture_output=True, text=True, timeout=60, check=True).stderr == ""
+
+
+def test_a_work_tree_without_the_relative_directory_of_hooks_is_named(live: Live) -> None:
+    live.git("config", "core.hooksPath", ".hooks")
+    live("init", "--backfill", "0")
+    live.git("worktree", "add", "-q", "../linked")
+
+    said = live("status").out
+    assert f"no hook runs in {live.root.parent / 'linked'}, because core.hooksPath is relative" in said
+    live.git("config", "core.hooksPath", str(live.root / ".hooks"))
+    assert "no hook runs in" not in live("status").out

@@ -17,7 +17,7 @@ from rekal.capture.read_sources import find_changed_sources, read_source
 from rekal.errors import RekalError, StoreError
 from rekal.git.run import absolute_entries
 from rekal.install import repair_hooks
-from rekal.install.hooks import read_hooks
+from rekal.install.hooks import list_unhooked_trees, read_hooks
 from rekal.install.lines import find_missing_lines
 from rekal.store import source_state
 from rekal.store.ledger import open_ledger
@@ -91,6 +91,9 @@ def examine_hooks(app: App) -> Iterator[CheckResult]:
         where = f" in {hook.path.parent}" if hook.path else ""
         mend = f"add to it: {hook.note}" if hook.status == "refused" else "`rekal init`, or `rekal doctor --fix`"
         yield CheckResult("hooks", "wrong", f"{hook.name} is {hook.status}{where}", mend)
+    for sentence in list_unhooked_trees(app.repo):
+        what, _, remedy = sentence.partition("; ")
+        yield CheckResult("hooks", "wrong", what, remedy)
     if not bad:
         yield CheckResult("hooks", "ok", f"{len(hooks)} in {len({h.path.parent for h in hooks if h.path})} directories")
 
