@@ -25,7 +25,7 @@ from rekal.index.facets import changed_sessions, copy_opened, read_facets, repla
 from rekal.index.freshness import KNOWLEDGE
 from rekal.index.knowledge import Scrub, Warn, knowledge_part, refresh_knowledge
 from rekal.index.vectors import prune_vectors, write_chunks
-from rekal.index.writer import Doc, Writer, read_number
+from rekal.index.writer import MOST_PENDING, Doc, Writer, read_number
 from rekal.store.database import Connection, duckdb, quote_path, translated_errors
 from rekal.store.guard import note_own_file
 from rekal.store.layout import Layout
@@ -34,6 +34,8 @@ from rekal.store.locks import hold_lock
 
 _BATCH = 4096
 _BUILDING = ".building-"
+_MEMORY_OF_DOCUMENTS = "200MB"  # that the database may take
+_PENDING_OF_DOCUMENTS = 2_000_000
 
 
 class Indexed(msgspec.Struct, frozen=True):
@@ -83,29 +85,40 @@ def refresh_documents(layout: Layout, *, changed: bool, wait: float = 60.0) -> N
         hold_lock(layout.index_lock, wait=wait, purpose="indexing"),
         open_ledger(layout.data, read_only=True, wait=wait) as ledger,
     ):
-        update_index(ledger, layout.index)
+        # A mailbox has a hundred times the text of a year's sessions, and waits for no prompt.
+        ledger.con.execute(f"SET memory_limit = '{_MEMORY_OF_DOCUMENTS}'")
+        update_index(ledger, layout.index, most_pending=_PENDING_OF_DOCUMENTS)
     if changed:
         prune_vectors(layout.index, layout.vectors)
 
 
-def update_index(ledger: Ledger, index_path: Path, *, full: bool = False, parts: Sequence[Part] = ()) -> Indexed:
+def update_index(
+    ledger: Ledger,
+    index_path: Path,
+    *,
+    full: bool = False,
+    parts: Sequence[Part] = (),
+    most_pending: int = MOST_PENDING,
+) -> Indexed:
     """Make index.db at ``index_path`` cover ``ledger``, ``parts`` included. The caller holds the index lock.
+
+    ``most_pending`` postings are held before they are written: fewer take less memory, and more stretches to read.
 
     Raises :class:`StoreUnwritable` when the directory or disk does not allow it; the old index is then still there.
     """
     _sweep(index_path)
     if full:
-        return _build(ledger, index_path, "asked for", parts)
+        return _build(ledger, index_path, "asked for", parts, most_pending)
     if not index_path.exists():
-        return _build(ledger, index_path, "there is no index yet", parts)
+        return _build(ledger, index_path, "there is no index yet", parts, most_pending)
     try:
         state = freshness.read_index_state(ledger.con, index_path)
         reason = freshness.reason_for_full(ledger, state)
         if not reason:
-            return _append_changes(ledger, index_path, int(state["position"]), parts)
+            return _append_changes(ledger, index_path, int(state["position"]), parts, most_pending)
     except StoreDamaged:
         reason = "the index is damaged"
-    return _build(ledger, index_path, reason, parts)
+    return _build(ledger, index_path, reason, parts, most_pending)
 
 
 def _sweep(index_path: Path) -> None:
@@ -126,29 +139,40 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part]) -> Indexed:
+def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part], most_pending: int) -> Indexed:
     with translated_errors(ledger.path):
         ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
     with replace_index(ledger, index_path, copy=False) as con, _no_collection():
         index_tables.create_tables(con)
-        return _cover(ledger, con, ids, reason, parts, after=-1)
+        return _cover(ledger, con, ids, reason, parts, after=-1, most_pending=most_pending)
 
 
-def _append_changes(ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part]) -> Indexed:
+def _append_changes(
+    ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part], most_pending: int
+) -> Indexed:
     if covered == ledger.position():
         return Indexed(False, "", 0, 0, covered)
     with translated_errors(ledger.path):
-        ids = changed_sessions(ledger.con, covered)
+        changed = changed_sessions(ledger.con, covered)
+        sql = "SELECT id FROM sessions WHERE list_contains(?, id) ORDER BY id"
+        ids = [str(row[0]) for row in ledger.con.execute(sql, [changed]).fetchall()]
     with replace_index(ledger, index_path, copy=True) as con:
-        return _cover(ledger, con, ids, "", parts, after=covered)
+        return _cover(ledger, con, ids, "", parts, after=covered, most_pending=most_pending)
 
 
 def _cover(
-    ledger: Ledger, con: Connection, ids: list[str], reason: str, parts: Sequence[Part], *, after: int
+    ledger: Ledger,
+    con: Connection,
+    ids: list[str],
+    reason: str,
+    parts: Sequence[Part],
+    *,
+    after: int,
+    most_pending: int,
 ) -> Indexed:
     """Write all layers of an open index and what it then covers."""
     position = ledger.position()
-    turns = _write_sessions(ledger, con, ids, after)
+    turns = _write_sessions(ledger, con, ids, after, most_pending)
     for part in parts:
         part(ledger, con, after)
     stamps = {
@@ -210,22 +234,46 @@ def _attached(ledger: Connection, path: Path) -> Iterator[Connection]:
     ledger.execute("DETACH building")
 
 
-def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int) -> int:
-    """Index what is newer than ``after`` in the sessions ``ids``; returns the number of turns added."""
-    with translated_errors(ledger.path):
-        facets = [row for at in range(0, len(ids), _BATCH) for row in read_facets(ledger.con, ids[at : at + _BATCH])]
-    known = _stored_ordinals(con, ids) if after >= 0 else {}
-    ordinals = _ordinals(con, known, [row.session_id for row in facets])
-    writer = Writer(con)
+def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int, most_pending: int) -> int:
+    """Index what is newer than ``after`` in the sessions ``ids``, in order; returns the number of turns added."""
+    writer = Writer(con, most_pending)
     first = writer.next
-    turns = sum(len(writer.add(batch)) for batch in _new_turns(ledger, ordinals, after))
-    writer.add(replace_facets(con, facets, ordinals, list(known.values())))
+    turns = 0
+    # Some sessions at a time: a store of documents has hundreds of thousands, which are not held at once.
+    for some in _numbered_batches(con, ids, after):
+        for docs in _new_turns(ledger, some.ordinals, some.ids, after):
+            turns += len(writer.add(docs))
+    for some in _numbered_batches(con, ids, after):
+        with translated_errors(ledger.path):
+            facets = read_facets(ledger.con, some.ids)
+        writer.add(replace_facets(con, facets, some.ordinals, some.stored))
     writer.flush()
     write_chunks(con, first)
-    write_speakers(con, list(ordinals.values()))
+    for at in range(0, len(ids), _BATCH):
+        write_speakers(con, list(_stored_ordinals(con, ids[at : at + _BATCH]).values()))
     with translated_errors(ledger.path):
         copy_opened(ledger.con, con, after)
     return turns
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    """Some sessions with the number of each; ``stored`` are the numbers that have rows already."""
+
+    ids: list[str]
+    ordinals: dict[str, int]
+    stored: list[int]
+
+
+def _numbered_batches(con: Connection, ids: list[str], after: int) -> Iterator[_Batch]:
+    """Yield the sessions in order, each with the number that it has, or the next: the same each time it is called."""
+    following = read_number(con, "SELECT coalesce(max(session_ord) + 1, 0) FROM facets")
+    for at in range(0, len(ids), _BATCH):
+        some = ids[at : at + _BATCH]
+        known = _stored_ordinals(con, some) if after >= 0 else {}
+        fresh = [session_id for session_id in some if session_id not in known]
+        numbered = known | {session_id: following + place for place, session_id in enumerate(fresh)}
+        following += len(fresh)
+        yield _Batch(some, numbered, list(known.values()))
 
 
 def _stored_ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
@@ -233,20 +281,14 @@ def _stored_ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
     return {str(session_id): int(number) for session_id, number in con.execute(sql, [ids]).fetchall()}
 
 
-def _ordinals(con: Connection, known: dict[str, int], ids: list[str]) -> dict[str, int]:
-    """A number for each session: the one it has, or the next."""
-    following = read_number(con, "SELECT coalesce(max(session_ord) + 1, 0) FROM facets")
-    fresh = [session_id for session_id in ids if session_id not in known]
-    return known | {session_id: following + at for at, session_id in enumerate(fresh)}
-
-
-def _new_turns(ledger: Ledger, ordinals: dict[str, int], after: int) -> Iterator[list[Doc]]:
-    """Turns newer than ``after``, session by session. A turn without a time has its session's."""
+def _new_turns(ledger: Ledger, ordinals: dict[str, int], ids: list[str], after: int) -> Iterator[list[Doc]]:
+    """Turns newer than ``after`` of the sessions ``ids``, in order. A turn without a time has its session's."""
     with translated_errors(ledger.path):
         rows = ledger.con.execute(
             """SELECT t.session_id, seq, role, content, epoch_us(coalesce(occurred_at, s.started_at))
-               FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.pos > ? ORDER BY t.session_id, seq""",
-            [after],
+               FROM turns t JOIN sessions s ON s.id = t.session_id
+               WHERE t.pos > ? AND t.session_id BETWEEN ? AND ? ORDER BY t.session_id, seq""",
+            [after, ids[0], ids[-1]],
         )
         while batch := rows.fetchmany(_BATCH):
             yield [

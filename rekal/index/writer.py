@@ -18,7 +18,8 @@ from rekal.store.database import Connection
 Ints = NDArray[np.int32]
 
 # Postings kept in memory before they are sorted and written: 12 bytes each.
-_MOST_PENDING = 16_000_000
+MOST_PENDING = 16_000_000
+_SORTED_AT_ONCE = 2_000_000
 # Documents kept before they are analysed and written together.
 _BATCH = 4096
 _NO_TIME = -(1 << 62)
@@ -45,8 +46,9 @@ def _numbers() -> defaultdict[str, int]:
 class Writer:
     """Appends documents. Nothing is complete before :meth:`flush`; the caller owns the transaction."""
 
-    def __init__(self, con: Connection) -> None:
+    def __init__(self, con: Connection, most_pending: int = MOST_PENDING) -> None:
         self._con = con
+        self._most_pending = most_pending
         #: Id of the next document.
         self.next = read_number(con, "SELECT coalesce(max(doc_id) + 1, 0) FROM docs")
         self._vocabulary = _numbers()
@@ -67,7 +69,7 @@ class Writer:
         first = self.next - len(docs)
         lengths = self._analyse([doc.text for doc in docs], first)
         _insert_docs(self._con, docs, first, lengths)
-        if sum(len(terms) for terms, _, _ in self._pending) > _MOST_PENDING:
+        if sum(len(terms) for terms, _, _ in self._pending) > self._most_pending:
             self._write_postings()
 
     def _analyse(self, texts: Sequence[str], first: int) -> Ints:
@@ -103,13 +105,29 @@ class Writer:
             self._write_postings()
 
     def _write_postings(self) -> None:
-        local, docs, tf = (np.concatenate(column) for column in zip(*self._pending, strict=True))
-        terms = _term_ids(self._con, list(self._vocabulary))[local]
-        order = np.argsort(terms.astype(np.int64) << 32 | docs)
-        rows = {"term": terms[order], "doc": docs[order], "tf": tf[order]}
-        _insert(self._con, "INSERT INTO postings SELECT term, doc, tf FROM batch", rows)
+        ids = _term_ids(self._con, list(self._vocabulary))
+        counts = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
+        for local, _, _ in self._pending:
+            counts += np.bincount(ids[local], minlength=len(counts))
+        # Sorted in stretches of terms: all at once would take five times the memory of what waits.
+        bounds = np.flatnonzero(np.diff(np.cumsum(counts) // _SORTED_AT_ONCE, prepend=0, append=-1))
+        for low, high in zip([0, *bounds[:-1]], bounds, strict=True):
+            if low < high:
+                self._write_terms(ids, int(low), int(high))
         self._pending.clear()
         self._vocabulary = _numbers()
+
+    def _write_terms(self, ids: Ints, low: int, high: int) -> None:
+        """Write the waiting postings of the terms from ``low`` to below ``high``; ``ids`` are the terms' own."""
+        found: list[tuple[Ints, Ints, Ints]] = []
+        for local, docs, tf in self._pending:
+            terms = ids[local]
+            wanted = (terms >= low) & (terms < high)
+            found.append((terms[wanted], docs[wanted], tf[wanted]))
+        term, doc, tf = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.argsort(term.astype(np.int64) << 32 | doc)
+        rows = {"term": term[order], "doc": doc[order], "tf": tf[order]}
+        _insert(self._con, "INSERT INTO postings SELECT term, doc, tf FROM batch", rows)
 
 
 def read_number(con: Connection, sql: str) -> int:
@@ -118,10 +136,18 @@ def read_number(con: Connection, sql: str) -> int:
 
 
 def _insert(con: Connection, sql: str, columns: dict[str, NDArray[np.generic]]) -> None:
-    """Run ``sql`` over ``columns`` seen as a table named ``batch``: a hundred times the speed of executemany."""
+    """Run ``sql`` over ``columns`` seen as a table named ``batch``: a hundred times the speed of executemany.
+
+    The columns are empty afterwards: DuckDB holds them until the transaction ends, and with them every text.
+    """
     con.register("batch", columns)
     con.execute(sql)
     con.unregister("batch")
+    for column in columns.values():
+        if column.dtype.hasobject:
+            column.fill(None)
+        if column.flags.owndata:
+            column.resize(0, refcheck=False)
 
 
 def _objects(values: Iterable[str | None], count: int) -> NDArray[np.object_]:
