@@ -19,6 +19,7 @@ import msgspec
 
 from rekal.ids import content_hash
 from rekal.model import Session, ToolCall, Turn
+from rekal.store.copied_sessions import StoredConversations, read_same_beginnings
 from rekal.store.database import Connection, insert_rows, without_zone
 from rekal.store.tombstones import Forgotten, forgotten_among, words_id
 
@@ -30,7 +31,8 @@ class StoredRows(msgspec.Struct):
     """Kept up to date as sessions come in.
 
     ``turns`` has the numbers of a turn's copies by its uid and session, ``last`` the highest numbers of a session's
-    turns and calls, ``ends`` role and content of a session's last turns.
+    turns and calls, ``ends`` role and content of a session's last turns, ``others`` conversations that new ones may
+    repeat under new ids.
     """
 
     gone: Forgotten
@@ -39,6 +41,7 @@ class StoredRows(msgspec.Struct):
     calls: set[str]
     last: dict[str, tuple[int, int]]
     ends: dict[str, list[tuple[str, str]]]
+    others: StoredConversations
 
 
 def look_up(con: Connection, sessions: Sequence[Session]) -> StoredRows:
@@ -56,6 +59,7 @@ def look_up(con: Connection, sessions: Sequence[Session]) -> StoredRows:
         _strings(con, calls, [call.uid for session in sessions for call in session.tool_calls]),
         _last(con, list(stored)),
         _ends(con, list(stored)),
+        read_same_beginnings(con, [session for session in sessions if session.id not in stored]),
     )
 
 
@@ -151,6 +155,8 @@ class _Rows:
         if session.id in known.gone:
             return Appended(session.id)
         last_turn, last_call = known.last.get(session.id, (-1, -1))
+        if not self._keep and session.id not in known.sessions:
+            self._note_copies(session)
         fresh = _fresh_turns(session, known)
         calls = [c for c in session.tool_calls if c.uid not in known.calls and not known.gone.call(c)]
         if not fresh and not calls:
@@ -170,6 +176,16 @@ class _Rows:
         ends = max([last_turn, *(t.seq for t in turns)]), max([last_call, *(c.seq for c in moved)])
         known.last[session.id] = ends
         return Appended(session.id, len(turns), len(calls), ends[0])
+
+    def _note_copies(self, session: Session) -> None:
+        """Take as known what a new session only repeats of another one, under ids of its own."""
+        known = self._known
+        copied = known.others.find_copied(session)
+        for uid, seq in copied.turns.items():
+            known.turns.setdefault(uid, {}).setdefault(copied.owner, seq)
+        known.calls |= copied.calls
+        if not copied.turns:
+            known.others.add(session)
 
     def _head(self, session: Session) -> None:
         s = self._known.gone.without_words(session)
