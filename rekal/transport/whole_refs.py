@@ -38,7 +38,9 @@ def fetch_whole_refs(repo: Repo, remote: str, namespace: Namespace, seconds: flo
     """
     end = time.monotonic() + seconds
     prefix, here = ref_prefix(namespace), tracking_prefix(remote)
-    listed = repo.run("ls-remote", remote, f"{prefix}*", timeout=_LISTING_SECONDS, env=repo.quiet_environment())
+    listed = repo.run(
+        "ls-remote", "--refs", remote, f"{prefix}*", timeout=_LISTING_SECONDS, env=repo.quiet_environment()
+    )
     tips = {name: tip for tip, _, name in (line.partition("\t") for line in listed.splitlines())}
     present = repo.run("for-each-ref", "--format=%(refname) %(objectname)", here, timeout=_LISTING_SECONDS)
     known = {name: tip for name, _, tip in (line.rpartition(" ") for line in present.splitlines())}

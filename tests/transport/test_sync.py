@@ -183,7 +183,8 @@ def test_a_ref_of_which_the_remote_lacks_an_object_costs_itself(rekal: Rekal, ma
     lacking = "refs/rekal/mallory-example-com/0123456789"
     torn = git(remote, "-c", "user.name=M", "-c", "user.email=m@example.com", "commit-tree", tree, "-m", "x").strip()
     git(remote, "update-ref", lacking, torn)
-    git(remote, "update-ref", "refs/rekal/nat-example-com/0123456789", tip)
+    git(remote, "-c", "user.name=M", "-c", "user.email=m@example.com", "tag", "-a", "-m", "t", "t", tip)
+    git(remote, "update-ref", "refs/rekal/nat-example-com/0123456789", git(remote, "rev-parse", "t").strip())
 
     done = rekal("sync", "--json").json
 
