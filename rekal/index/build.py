@@ -34,7 +34,6 @@ from rekal.store.locks import hold_lock
 
 _BATCH = 4096
 _BUILDING = ".building-"
-_MEMORY_OF_DOCUMENTS = "200MB"  # that the database may take
 _PENDING_OF_DOCUMENTS = 2_000_000
 
 
@@ -86,7 +85,6 @@ def refresh_documents(layout: Layout, *, changed: bool, wait: float = 60.0) -> N
         open_ledger(layout.data, read_only=True, wait=wait) as ledger,
     ):
         # A mailbox has a hundred times the text of a year's sessions, and waits for no prompt.
-        ledger.con.execute(f"SET memory_limit = '{_MEMORY_OF_DOCUMENTS}'")
         update_index(ledger, layout.index, most_pending=_PENDING_OF_DOCUMENTS)
     if changed:
         prune_vectors(layout.index, layout.vectors)

@@ -254,6 +254,19 @@ def test_facts_of_text_that_is_gone_are_taken_back(rekal: Rekal, notes: Path) ->
         assert facts(rekal) == []
 
 
+def test_a_fact_about_days_to_come_waits_for_review_with_its_days(rekal: Rekal, notes: Path) -> None:
+    def script(number: int, request: dict[str, Any]) -> Reply:
+        found = re.findall(r'<chunk number="(\d+)"', request["messages"][1]["content"])
+        return Reply(answer(*(FACT | {"chunk": int(one), "date": "2099-Q2"} for one in found)))
+
+    with serve_model(script) as endpoint:
+        extract(rekal, notes, "--url", endpoint.url, "--model", "scripted")
+    (fact,) = facts(rekal)
+    assert fact["state"] == "proposed"
+    assert "dated:2099-04-01..2099-06-30" in fact["tags"]
+    assert len(rekal("review", "--json").json["waiting"]) == 1
+
+
 def test_a_failed_extraction_keeps_the_old_facts(rekal: Rekal, notes: Path) -> None:
     def script(number: int, request: dict[str, Any]) -> Reply:
         return obedient(number, request) if number == 1 else Reply(status=400)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from rekal.app.desk import Desk
-from rekal.app.documents.extract_facts import is_extracted, name_subject
+from rekal.app.documents.extract_facts import DATED_TAG, is_extracted, name_subject
 from rekal.app.documents.ingest_documents import documents_layout
 from rekal.documents import cards
 from rekal.documents.cards import Card, CardFact
@@ -69,5 +69,6 @@ def _counts(memory: Memory) -> bool:
 
 
 def _card_fact(memory: Memory) -> CardFact:
-    day = f"{memory.valid_from:%Y-%m-%d}" if memory.valid_from else None
-    return CardFact(memory.id, memory.text, memory.occurred_at, memory.source, day, name_subject(memory))
+    held_from = f"{memory.valid_from:%Y-%m-%d}" if memory.valid_from else None
+    days = next((tag.removeprefix(DATED_TAG) for tag in memory.tags if tag.startswith(DATED_TAG)), held_from)
+    return CardFact(memory.id, memory.text, memory.occurred_at, memory.source, days, name_subject(memory))

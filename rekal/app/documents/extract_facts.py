@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -37,6 +37,7 @@ from rekal.store.source_state import read_chunks
 KEYS = ("REKAL_EXTRACT_API_KEY", "OPENAI_API_KEY")
 DOCUMENT_TAG = "document"
 _ABOUT = "about:"
+DATED_TAG = "dated:"
 _WAIT = 60.0
 
 
@@ -172,16 +173,20 @@ def _fact_event(desk: Desk, fact: ExtractedFact, actor: Actor, now: datetime, *,
     memory_id = ids.derive("fact", fact.chunk.cite, fact.text)
     about = (f"{_ABOUT}{fact.about}",) if fact.about else ()
     new = NewMemory(
-        fact.text, "fact", tags=(DOCUMENT_TAG, *about), valid_from=_start(fact.first), source=fact.chunk.cite,
-        quote=fact.quote, personal=personal, id=memory_id,
+        fact.text, "fact", tags=(DOCUMENT_TAG, *about, *_days_as_tag(fact)), source=fact.chunk.cite, quote=fact.quote,
+        personal=personal, id=memory_id,
     )  # fmt: skip
     event = make_memory(new, actor, now, desk.scrub)
     # The same fact found again is the same entry of the log.
     return msgspec.structs.replace(event, id=ids.derive("fact event", memory_id))
 
 
-def _start(day: date | None) -> datetime | None:
-    return None if day is None else datetime.combine(day, time(), UTC)
+def _days_as_tag(fact: ExtractedFact) -> tuple[str, ...]:
+    """The days of a fact as a tag. They are no validity: that the fair will be in June holds, and is asked, in May."""
+    if fact.first is None:
+        return ()
+    last = "" if fact.last in (None, fact.first) else f"..{fact.last}"
+    return (f"{DATED_TAG}{fact.first}{last}",)
 
 
 def _note_done(
