@@ -197,6 +197,8 @@ def check_places(app: App) -> None:
     if guard.has_old_places(layout, app.repo.common_dir):
         guard.move_old_places(layout)
     guard.refuse_foreign_databases(layout, INDEX_TABLES)
+    # The documents' ledger and index lie below the checkout too, and are opened by every recall that finds them.
+    guard.refuse_foreign_databases(layout.documents, INDEX_TABLES)
 
 
 def personal_directory(env: Mapping[str, str]) -> Path:

@@ -41,24 +41,25 @@ STRANGE = {
 
 @pytest.fixture
 def app(repo: Path) -> App:
-    """A repository with an empty store and index, neither of them known."""
+    """A repository with an empty store and index, and the same for documents, none of them known."""
     app = App(find_repo(repo), repo.parent, {})
-    app.layout.create()
-    with open_ledger(app.layout.data, read_only=False, create=True):
-        pass
-    with duckdb.connect(str(app.layout.index)) as con:
-        create_tables(con)
-        write_state(con, {"schema_version": "5", "position": "7"})
+    for layout in (app.layout, app.layout.documents):
+        layout.create()
+        with open_ledger(layout.data, read_only=False, create=True):
+            pass
+        with duckdb.connect(str(layout.index)) as con:
+            create_tables(con)
+            write_state(con, {"schema_version": "5", "position": "7"})
     return app
 
 
 @pytest.mark.parametrize("name", STRANGE)
-@pytest.mark.parametrize("file", ["data.db", "index.db"])
+@pytest.mark.parametrize("file", ["data.db", "index.db", "documents/data.db", "documents/index.db"])
 def test_what_is_not_ours_is_refused(app: App, file: str, name: str) -> None:
     check_places(app)
     path = app.layout.directory / file
     with duckdb.connect(str(path)) as con:
-        con.execute(STRANGE[name].format(table="meta" if file == "data.db" else "state"))
+        con.execute(STRANGE[name].format(table="meta" if path.name == "data.db" else "state"))
     with pytest.raises(Refused, match=f"{file} is not as rekal makes it") as refused:
         check_places(app)
     assert "\n" not in str(refused.value)
@@ -128,3 +129,16 @@ def test_connections_are_made_in_one_place() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "connect" and ast.unparse(node.value) == "duckdb"
     }
     assert makers == {"store/database.py"}
+
+
+def test_planted_documents_are_refused_before_they_answer(rekal: Rekal) -> None:
+    """A checkout brings a ledger of documents where this clone has none."""
+    planted = rekal.layout.documents
+    planted.directory.mkdir()
+    with duckdb.connect(str(planted.data)) as con:
+        con.execute("CREATE TABLE anything (x INTEGER)")
+    for verb in (["status"], ["recall", "why is the queue in Postgres"], ["ingest", "."]):
+        done = rekal(*verb)
+        assert done.code == 5, verb
+        assert done.err.count("\n") == 1
+        assert "documents/data.db is not as rekal makes it" in done.err
