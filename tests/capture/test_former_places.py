@@ -44,7 +44,7 @@ def test_sessions_of_a_removed_work_tree_are_found(rekal: Rekal, home: Path, sto
     assert _prompts(rekal) == ["Why a breaker?"]
     edits = rekal("query", "--json", "SELECT path FROM edits").json["rows"]
     assert edits == [["src/breaker.py"]]
-    assert "Why a breaker?" in rekal("why", "src/breaker.py:1").out
+    assert "  turn " in rekal("why", "src/breaker.py:1").out
 
 
 def test_a_moved_repository_keeps_its_sessions_and_finds_new_ones(

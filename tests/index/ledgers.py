@@ -21,7 +21,7 @@ from rekal.store.ledger import open_ledger
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def session(name: str, *texts: str, day: int = 0, author: str = "Ada", **more: object) -> Session:
+def session(name: str, *texts: str, day: float = 0, author: str = "Ada", **more: object) -> Session:
     """A session whose turns alternate between a person and the agent, a minute apart from ``day`` on."""
     at = START + timedelta(days=day)
     turns = tuple(

@@ -17,8 +17,9 @@ from rekal.store.ledger import open_ledger
 from tests.index.ledgers import START, Store, session
 
 TALK = ("The upload worker drops chunks when the disk is full.", "It retries them now, with a pause that doubles.")
-TWINS = [session(name, *TALK) for name in ("one", "two", "three")]
-BEST = session("best", *TALK, "The upload worker also logs the dropped chunks of a full disk.")
+# Not at one moment: then they would be copies of one conversation.
+TWINS = [session(name, *TALK, day=n / 1000) for n, name in enumerate(("one", "two", "three"))]
+BEST = session("best", *TALK, "The upload worker also logs the dropped chunks of a full disk.", day=0.01)
 OTHERS = [session("login", "The login cookie expires too early.", "It lasts a week now.")]
 QUESTION = "does the upload worker retry dropped chunks"
 ABSENT = "how are the ingress certificates rotated"

@@ -27,7 +27,7 @@ TTL = session(
 LOGIN = session(
     "login", "The login cookie expires too early.", "It lasts a week.", day=10, author="Grace", agent="codex"
 )
-CHAT = [session(f"chat{n}", "The worker is slow.", "The worker is faster now.", day=2) for n in range(12)]
+CHAT = [session(f"chat{n}", "The worker is slow.", "The worker is faster now.", day=2 + n / 1000) for n in range(12)]
 ALL = (DISK, TTL, LOGIN, *CHAT)
 SHA = "bbb2222" + "0" * 33
 

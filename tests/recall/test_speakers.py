@@ -72,7 +72,9 @@ def test_a_speaker_reaches_the_sessions_in_which_they_speak(reader: IndexReader)
 def test_an_author_called_like_a_word_of_the_store_is_no_person(tmp_path: Path) -> None:
     store = Store(tmp_path)
     said = ("the dev server restarts in dev mode", "dev mode reloads the worker now")
-    store.append(session("one", *said, author="dev"), session("two", *said, author="dev"), session("ada", "the cache"))
+    store.append(
+        session("one", *said, author="dev"), session("two", *said, day=1, author="dev"), session("ada", "the cache")
+    )
     store.update()
     with open_index(store.index) as opened:
         assert "dev" not in list_people(opened)
