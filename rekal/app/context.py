@@ -313,3 +313,21 @@ def _parse_words(text: str, end: bool) -> datetime | None:
             if (found.start, found.stop) == (0, len(phrase)):
                 return found.until - timedelta(microseconds=1) if end and found.until else found.since
     return None
+
+
+def parse_handle(text: str) -> tuple[str, int | None]:
+    """Split ``ID:TURN`` into the name of a session or commit and the number of a turn, None without one.
+
+    ``ID#TURN`` and ``ID tTURN``, which earlier versions printed, are read, too. UsageError for no number.
+    """
+    name, mark, turn = text.strip().partition("#")
+    if not mark:
+        # Names of commits hold colons before words (`HEAD:README`), never before a number alone.
+        name, mark, turn = text.strip().rpartition(":")
+        if not mark or not turn.lstrip("t").isdigit():
+            name, mark, turn = text.strip().partition(" t")
+    if not mark:
+        return text.strip(), None
+    if not name or not turn.lstrip("t").isdigit():
+        raise UsageError(f"{text} is not a session and a turn", "write ID:TURN, for example 7f3a9c:41")
+    return name, int(turn.lstrip("t"))

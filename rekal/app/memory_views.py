@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from rekal.app.context import parse_handle
 from rekal.app.desk import Desk, place_of_desk
-from rekal.app.read_ledger import parse_handle
 from rekal.errors import UsageError
 from rekal.memory.conflicts import Conflict, all_conflicts
 from rekal.memory.scope import Place, clean_path, in_scope

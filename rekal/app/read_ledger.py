@@ -58,24 +58,6 @@ class Mentions(msgspec.Struct, frozen=True):
     signatures: dict[str, Signature] = {}
 
 
-def parse_handle(text: str) -> tuple[str, int | None]:
-    """Split ``ID:TURN`` into the name of a session or commit and the number of a turn, None without one.
-
-    ``ID#TURN`` and ``ID tTURN``, which earlier versions printed, are read, too. UsageError for no number.
-    """
-    name, mark, turn = text.strip().partition("#")
-    if not mark:
-        # Names of commits hold colons before words (`HEAD:README`), never before a number alone.
-        name, mark, turn = text.strip().rpartition(":")
-        if not mark or not turn.lstrip("t").isdigit():
-            name, mark, turn = text.strip().partition(" t")
-    if not mark:
-        return text.strip(), None
-    if not name or not turn.lstrip("t").isdigit():
-        raise UsageError(f"{text} is not a session and a turn", "write ID:TURN, for example 7f3a9c:41")
-    return name, int(turn.lstrip("t"))
-
-
 def show_sessions(app: App, name: str, offset: int, limit: int) -> list[ShownSession]:
     """Read ``limit`` turns from ``offset`` on of the sessions called ``name``.
 

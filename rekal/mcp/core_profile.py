@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any, cast
 
 from rekal.app.ask_question import AskedQuestion, ask_question, note_shown
+from rekal.app.context import parse_handle
 from rekal.app.explain_lines import explain_target
 from rekal.app.memories import remember, review_memory
 from rekal.app.memory_check import check_proposal
-from rekal.app.read_ledger import parse_handle, show_sessions
+from rekal.app.read_ledger import show_sessions
 from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, fail, say
 from rekal.memory.events import MEMORY_TYPES, MemoryType
 from rekal.memory.matchers import matcher_from

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rekal.app.read_ledger import parse_handle
+from rekal.app.context import parse_handle
 from rekal.cli.main import count_edits
 from rekal.cli.verb_table import HIDDEN, VERBS
 from rekal.errors import UsageError

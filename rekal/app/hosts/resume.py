@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rekal.agents.registry import describe_agent
-from rekal.app.context import App
-from rekal.app.read_ledger import parse_handle
+from rekal.app.context import App, parse_handle
 from rekal.errors import UsageError
 from rekal.model import LOCAL
 from rekal.store.ledger import open_ledger

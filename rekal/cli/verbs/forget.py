@@ -9,12 +9,11 @@ import click
 import msgspec
 
 from rekal.app import forget_everywhere
-from rekal.app.context import find_app
+from rekal.app.context import find_app, parse_handle
 from rekal.app.desk import desk_here
 from rekal.app.forget_everywhere import ForgetAnswer
 from rekal.app.memories import MemoryQuery, list_memories, memory_history
 from rekal.app.memory_views import forget_personal
-from rekal.app.read_ledger import parse_handle
 from rekal.cli.output import confirm, count_of, format_minute, json_option, print_note, print_record
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, UsageError
 from rekal.forget.request import ForgetRequest

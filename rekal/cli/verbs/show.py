@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from rekal.app import read_ledger
-from rekal.app.context import find_app, is_for_agent
+from rekal.app.context import find_app, is_for_agent, parse_handle
 from rekal.app.read_ledger import ShownSession
 from rekal.cli.output import (
     fence_lines,
@@ -48,7 +48,7 @@ def command(handle: str, limit: int, offset: int, context: int, full: bool, web:
     sessions the turns that led to it are shown.
     """
     app = find_app()
-    name, marked = read_ledger.parse_handle(handle)
+    name, marked = parse_handle(handle)
     if not name:
         raise UsageError("there is no session to show", "`rekal sessions` lists them; write ID, ID:TURN or a commit")
     if marked is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rekal.app.context import parse_handle
 from rekal.app.forget_everywhere import forget_everywhere, list_forgotten, preview_forgetting
 from rekal.app.overview import exchange
-from rekal.app.read_ledger import parse_handle
 from rekal.app.share import send_memory
 from rekal.errors import Refused, UsageError
 from rekal.forget.request import ForgetRequest
