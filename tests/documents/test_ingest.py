@@ -227,7 +227,9 @@ def test_clean_leaves_nothing_of_them(rekal: Rekal, notes: Path) -> None:
     assert not rekal.layout.run.exists()
 
 
-@pytest.mark.parametrize("died_at", range(30))
+@pytest.mark.parametrize(
+    "died_at", [point if point % 3 == 0 else pytest.param(point, marks=pytest.mark.soak) for point in range(30)]
+)
 def test_interrupted_and_repeated_is_the_same(
     rekal: Rekal, notes: Path, monkeypatch: pytest.MonkeyPatch, died_at: int
 ) -> None:
