@@ -9,6 +9,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -154,18 +156,25 @@ def _run(command: list[str], folder: Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.fixture
+def world() -> Iterator[Path]:
+    """A directory with a short name: the daemon's socket lies below it, and a socket's name has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="rk", ignore_cleanup_errors=True) as name:
+        yield Path(name) / "w"
+
+
 @pytest.mark.timeout(_PATIENCE + 60)
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_the_case_has_the_right_outcome(name: str, shared: Path, tmp_path: Path) -> None:
-    _hold(CASES[name], _run(["bash", str(shared / "cases" / name / "run.sh")], tmp_path / "world"))
+def test_the_case_has_the_right_outcome(name: str, shared: Path, world: Path) -> None:
+    _hold(CASES[name], _run(["bash", str(shared / "cases" / name / "run.sh")], world))
 
 
 @pytest.mark.timeout(_PATIENCE + 60)
 @pytest.mark.parametrize("name", sorted(ATTACKS))
-def test_the_attack_fails(name: str, shared: Path, tmp_path: Path) -> None:
+def test_the_attack_fails(name: str, shared: Path, world: Path) -> None:
     script = shared / "cases" / "red" / f"{name}.py"
 
-    output = _run([sys.executable, str(run_attack.__file__), str(script)], tmp_path / "world")
+    output = _run([sys.executable, str(run_attack.__file__), str(script)], world)
 
     assert not (found := re.search(_BUG, output)), found and output[found.start() :][:2000]
     _hold(ATTACKS[name], output)
