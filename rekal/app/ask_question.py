@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -91,7 +91,7 @@ def ask_question(app: App, question: AskedQuestion) -> Answer:
             _rebuild_index(app, notes, full=True)
             answer = _recall_once(app, kept, question.text, filters, options, notes)
         answer = _add_documents(app, kept, answer, filters, options, question)
-    hits = _mark_signatures(app, _mark_merged(app, answer.sessions))
+        hits = _mark_signatures(app, kept, _mark_merged(app, answer.sessions))
     return msgspec.structs.replace(answer, sessions=hits, notes=[*notes, *answer.notes])
 
 
@@ -246,19 +246,24 @@ def _read_ledger_state(app: App, kept: Kept) -> LedgerState | None:
         return None
 
 
-def _mark_signatures(app: App, hits: list[Hit]) -> list[Hit]:
+def _mark_signatures(app: App, kept: Kept, hits: list[Hit]) -> list[Hit]:
     """The same sessions, teammates' with the verdict on the signature of their ref; "unchecked" while it is not to be
     read: an answer does not wait for a writer.
     """
     origins = {hit.origin for hit in hits} - {LOCAL}
     if not origins:
         return hits
-    from rekal.store.ledger import open_ledger  # 10 ms that most recalls do without
-    from rekal.why.trust import list_signatures
+
+    def read(lacking: Collection[str]) -> Mapping[str, str]:
+        from rekal.store.ledger import open_ledger  # 10 ms that most recalls do without
+        from rekal.why.trust import list_signatures
+
+        with open_ledger(app.layout.data, read_only=True, wait=0) as ledger:
+            return list_signatures(ledger.con, lacking)
 
     signed: Mapping[str, str] = {}
-    with contextlib.suppress(StoreError), open_ledger(app.layout.data, read_only=True, wait=0) as ledger:
-        signed = list_signatures(ledger.con, origins)
+    with contextlib.suppress(StoreError):
+        signed = kept.signatures(app.layout.data, origins, read)
     return [
         msgspec.structs.replace(hit, signature=None if hit.origin == LOCAL else signed.get(hit.origin, "unchecked"))
         for hit in hits

@@ -92,7 +92,7 @@ def _event(proposal: _Proposal, now: datetime, desk: Desk) -> MemoryEvent:
 
 
 class _CommitMessage(msgspec.Struct, frozen=True):
-    """What a commit says of itself, and who made it."""
+    """The message of a commit, and who made it."""
 
     sha: str
     email: str

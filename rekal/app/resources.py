@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +78,7 @@ class Kept:
         self._indexes: dict[Path, _Index] = {}
         self._model: tuple[Embed, Embedder] | None = None
         self._ledgers: dict[Path, tuple[object, LedgerState]] = {}
+        self._signatures: dict[Path, tuple[object, dict[str, str]]] = {}
 
     def index(self, path: Path) -> IndexReader:
         """The index at ``path`` as it is now. Raises the errors of :func:`rekal.index.reader.open_index`."""
@@ -117,11 +118,22 @@ class Kept:
 
     def ledger(self, data: Path, read: Callable[[], LedgerState]) -> LedgerState:
         """State of the ledger: ``read`` again only when the file, or what is not yet merged into it, has changed."""
-        log = data.with_name(f"{data.name}.wal")
-        now = (file_identity(data), file_identity(log) if log.exists() else None)
+        now = _ledger_identity(data)
         if data not in self._ledgers or self._ledgers[data][0] != now:
             self._ledgers[data] = now, read()
         return self._ledgers[data][1]
+
+    def signatures(
+        self, data: Path, origins: Collection[str], read: Callable[[Collection[str]], Mapping[str, str]]
+    ) -> Mapping[str, str]:
+        """Verdicts on refs, by origin: ``read`` are those not asked for since the ledger changed."""
+        now = _ledger_identity(data)
+        held = self._signatures.get(data)
+        known = held[1] if held and held[0] == now else {}
+        if lacking := [origin for origin in sorted(origins) if origin not in known]:
+            known |= dict.fromkeys(lacking, "unchecked") | dict(read(lacking))
+            self._signatures[data] = now, known
+        return known
 
     def drop_stale(self) -> None:
         """Close indexes that were replaced or removed: an open file keeps its space on the disk."""
@@ -139,6 +151,12 @@ class Kept:
             held.close()
         self._indexes.clear()
         self._close_model()
+
+
+def _ledger_identity(data: Path) -> object:
+    """A value that changes when the ledger does, or what is not yet merged into its file."""
+    log = data.with_name(f"{data.name}.wal")
+    return file_identity(data), file_identity(log) if log.exists() else None
 
 
 class Declined(BaseException):

@@ -77,6 +77,15 @@ class Repo(msgspec.Struct, frozen=True):
         done = run_bytes(args, self.worktree, timeout=timeout)
         return decode_bytes(done.stdout).strip() if done.returncode == 0 else None
 
+    def contains_word(self, word: str, commit: str) -> bool:
+        """Return True if a text file of a commit has ``word`` as a whole word. GitError where git cannot tell."""
+        args = ("grep", "-q", "-I", "-F", "-w", "-e", word, commit, "--")
+        done = run_bytes(args, self.worktree, timeout=TIMEOUT)
+        # A file that cannot be read is one line of error, and the exit code of a word that is nowhere.
+        if done.returncode > 1 or (done.returncode and done.stderr):
+            raise GitError(f"git grep could not read all of {commit[:10]}")
+        return done.returncode == 0
+
     def quiet_environment(self) -> dict[str, str]:
         """Return variables that keep git from asking anybody anything at a remote; the user's own ssh is kept."""
         ssh = os.environ.get("GIT_SSH_COMMAND") or self.ask("config", "--get", "core.sshCommand") or "ssh"

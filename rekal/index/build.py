@@ -237,18 +237,20 @@ def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int,
     writer = Writer(con, most_pending)
     first = writer.next
     turns = 0
+    numbers: list[int] = []
     # Some sessions at a time: a store of documents has hundreds of thousands, which are not held at once.
     for some in _numbered_batches(con, ids, after):
         for docs in _new_turns(ledger, some.ordinals, some.ids, after):
             turns += len(writer.add(docs))
+        numbers += some.ordinals.values()
     for some in _numbered_batches(con, ids, after):
         with translated_errors(ledger.path):
             facets = read_facets(ledger.con, some.ids)
         writer.add(replace_facets(con, facets, some.ordinals, some.stored))
     writer.flush()
     write_chunks(con, first)
-    for at in range(0, len(ids), _BATCH):
-        write_speakers(con, list(_stored_ordinals(con, ids[at : at + _BATCH]).values()))
+    for at in range(0, len(numbers), _BATCH):
+        write_speakers(con, numbers[at : at + _BATCH])
     with translated_errors(ledger.path):
         copy_opened(ledger.con, con, after)
     return turns

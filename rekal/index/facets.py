@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,10 +16,6 @@ from numpy.typing import NDArray
 
 from rekal.index.writer import Doc, insert_index_rows, remove_docs
 from rekal.store.database import Connection, make_record
-
-if TYPE_CHECKING:
-    pass
-
 
 _LONGEST_STEERING = 400
 _MOST_COMMANDS = 200

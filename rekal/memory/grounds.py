@@ -56,18 +56,20 @@ class GroundReader:
         if memory.commit is None or memory.personal or not self._head:
             return Grounds()
         try:
-            before = _list_files_at(self._repo, memory.commit)
-        except GitError:  # made at a commit that is not here
+            return self._look_since(memory, memory.commit)
+        except GitError:  # made at a commit that is not here, or the repository lacks objects
             return Grounds()
-        files = _files_of_memory(memory, before)[:_MOST]
+
+    def _look_since(self, memory: Memory, made_at: str) -> Grounds:
+        files = _files_of_memory(memory, _list_files_at(self._repo, made_at))[:_MOST]
         for path in files:
             if path not in _list_files_at(self._repo, self._head):
-                return Grounds("lost", path, self._last_change(memory.commit, [path]))
-        symbols = [word for word in _symbols_of_memory(memory) if _has_word(self._repo, word, memory.commit)]
+                return Grounds("lost", path, self._last_change(made_at, [path]))
+        symbols = [word for word in _symbols_of_memory(memory) if _has_word(self._repo, word, made_at)]
         for symbol in symbols:
             if not _has_word(self._repo, symbol, self._head):
                 return Grounds("lost", symbol, "")
-        if files and (commit := self._last_change(memory.commit, files)):
+        if files and (commit := self._last_change(made_at, files)):
             return Grounds("stale", ", ".join(files), commit)
         return Grounds("fresh", ", ".join((*files, *symbols))) if files or symbols else Grounds()
 
@@ -83,13 +85,14 @@ def _files_of_memory(memory: Memory, files: frozenset[str]) -> list[str]:
 
 
 def _symbols_of_memory(memory: Memory) -> list[str]:
-    """What a memory names that may be an identifier."""
+    """Words of a memory that may be identifiers."""
     quoted = [word for word in _QUOTED.findall(memory.all_words) if _SYMBOL.fullmatch(word)]
     named = [word.removesuffix("()") for word in (*quoted, *_CAMEL.findall(memory.all_words))]
     return list(dict.fromkeys(named))[:_MOST]
 
 
-# A commit never changes, so the daemon looks each thing up once: a search of a tree takes a process and 6 ms.
+# A commit never changes, so the daemon looks each thing up once: a search of a tree takes a process and 6 ms. What git
+# fails at is an error, which is not kept and is not taken for "not there".
 @functools.lru_cache(maxsize=8)
 def _list_files_at(repo: Repo, commit: str) -> frozenset[str]:
     listed = repo.run("ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit)
@@ -98,13 +101,13 @@ def _list_files_at(repo: Repo, commit: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _has_word(repo: Repo, word: str, commit: str) -> bool:
-    return repo.ask("grep", "-q", "-I", "-F", "-w", "-e", word, commit, "--") is not None
+    return repo.contains_word(word, commit)
 
 
 @functools.lru_cache(maxsize=1024)
 def _find_last_change(repo: Repo, since: str, head: str, paths: tuple[str, ...]) -> str:
     """The last commit after ``since`` that changed one of ``paths``, abbreviated; empty when none did."""
-    return repo.ask("log", "-1", "--format=%h", "--end-of-options", f"{since}..{head}", "--", *paths) or ""
+    return repo.run("log", "-1", "--format=%h", "--end-of-options", f"{since}..{head}", "--", *paths).strip()
 
 
 def look_at_all(repo: Repo, memories: Iterable[Memory]) -> list[Grounds]:

@@ -43,7 +43,7 @@ _SHORTEST_OFFER = 24  # characters
 
 
 class ShownPrompt(msgspec.Struct, frozen=True):
-    """Which of the prompts before an edit to show: ``back`` steps from the last, and what that one answers."""
+    """The prompt before an edit that is shown: ``back`` steps from the last one, and what it ``answers``."""
 
     back: int
     answers: str | None = None

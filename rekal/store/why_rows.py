@@ -192,8 +192,10 @@ def select_signatures(con: Connection, origins: Collection[str]) -> dict[str, tu
 
 
 class WordsAround(msgspec.Struct, frozen=True):
-    """What an agent said from a prompt to the next. ``first`` to ``last`` are the turns that belong to one edit: from
-    the commit before it to its own commit. ``edited_later``: more was edited behind them.
+    """The words of an agent from a prompt to the next.
+
+    ``first`` to ``last`` are the turns of one edit: from behind the commit before it to its own. ``edited_later``: more
+    was edited behind them.
     """
 
     turns: list[Quote]
@@ -237,7 +239,7 @@ def select_turn_before(con: Connection, session_id: str, turn_seq: int) -> Quote
 def select_words_around(con: Connection, session_id: str, start: int, turn_seq: int) -> WordsAround:
     """The agent's turns from ``start``, a prompt, to the next prompt: at most 80, those nearest to ``turn_seq``."""
     bounds = con.execute(
-        """WITH e AS (SELECT coalesce(min(seq), 2147483647) AS stop FROM turns
+        r"""WITH e AS (SELECT coalesce(min(seq), 2147483647) AS stop FROM turns
                       WHERE session_id = $id AND seq > $seq AND role = 'human'),
                 c AS (SELECT turn_seq AS seq FROM tool_calls, e
                       WHERE session_id = $id AND turn_seq BETWEEN $start AND e.stop - 1
@@ -266,7 +268,7 @@ def select_words_around(con: Connection, session_id: str, start: int, turn_seq: 
         [session_id, last, stop],
     ).fetchone()
     quotes = {int(row[1]): _quote(row) for row in (*rows, *closing)}
-    first = start if before is None else int(before)
+    first = start if before is None else int(before) + 1
     return WordsAround([quotes[seq] for seq in sorted(quotes)], first, last, later is not None)
 
 

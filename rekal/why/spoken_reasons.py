@@ -1,4 +1,4 @@
-"""What a person asked for and what the agent said about an edit, out of a session; else a commit's own message."""
+"""The prompt behind an edit and the sentence that explains it, out of a session; else of the commit's message."""
 
 from __future__ import annotations
 

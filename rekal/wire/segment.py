@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import cast
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from rekal.wire import frames, limits, records, session_parts
 from rekal.wire.columns import ColumnReader
 from rekal.wire.frames import HEADER, Packed, Packer, Pieces, cut_payload, read_frames
 from rekal.wire.limits import Damaged, SkipReason, Tally, WireReport, safe_path
-from rekal.wire.session_parts import Kept, SessionPart
+from rekal.wire.session_parts import SessionPart
 
 Record = Session | SessionPart | Checkpoint | MemoryEvent | Rewrite | Tombstone
 
@@ -298,6 +298,11 @@ def decode_segments(segments: Iterable[bytes], origin: str = LOCAL) -> tuple[lis
     return found, reader.report()
 
 
+# No path that leaves the repository crosses the border: going out it would tell, coming in it would harm.
+
+_Kept = TypeVar("_Kept")
+
+
 def _maybe(path: str | None, tally: Tally) -> str | None:
     if path is None or safe_path(path):
         return path
@@ -310,7 +315,7 @@ def _without_path(call: ToolCall, tally: Tally) -> ToolCall:
     return call if path == call.path else replace(call, path=path)
 
 
-def _without_unsafe_paths(record: Kept, tally: Tally) -> Kept:
+def _without_unsafe_paths(record: _Kept, tally: Tally) -> _Kept:
     """``record`` with the paths counted and gone that :func:`rekal.wire.limits.safe_path` refuses.
 
     A session loses its directory, a tool call its path; an edit and a changed file go altogether, for they are nothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, chain
-from typing import TypeVar, get_args
+from typing import get_args
 
 import msgspec
 
@@ -232,8 +232,3 @@ def unpack_parts(columns: ColumnReader) -> list[SessionPart]:
         )
         for session_id, of_turns, of_calls, of_edits in rows
     ]
-
-
-# No path that leaves the repository crosses the border: going out it would tell, coming in it would harm.
-
-Kept = TypeVar("Kept")

@@ -37,14 +37,14 @@ def test_sessions_of_a_removed_work_tree_are_found(rekal: Rekal, home: Path, sto
     text = "class Breaker:\n    limit = 3\n"
     work(side, "src/breaker.py", text)
     commit(side, moment(0, 120), "breaker")
-    STORES[store](_talk(home, side, "Why a breaker?", "src/breaker.py", text))
+    STORES[store](_talk(home, side, "Why does the pump need a breaker?", "src/breaker.py", text))
     git(rekal.root, "merge", "-q", "side")
     git(rekal.root, "worktree", "remove", "--force", str(side))
     assert rekal("checkpoint", "--since", "3650d").code == 0
-    assert _prompts(rekal) == ["Why a breaker?"]
+    assert _prompts(rekal) == ["Why does the pump need a breaker?"]
     edits = rekal("query", "--json", "SELECT path FROM edits").json["rows"]
     assert edits == [["src/breaker.py"]]
-    assert "  turn " in rekal("why", "src/breaker.py:1").out
+    assert "Why does the pump need a breaker?" in rekal("why", "src/breaker.py:1").out
 
 
 def test_a_moved_repository_keeps_its_sessions_and_finds_new_ones(

@@ -78,3 +78,10 @@ def test_each_way_of_asking_is_noticed(source: str) -> None:
 @pytest.mark.parametrize("source", ['x = "which of the turns?"', 'x = "FROM message WHERE id = ?"', "con.close()"])
 def test_other_text_is_left_alone(source: str) -> None:
     assert not offences(source)
+
+
+@pytest.mark.parametrize("path", [path for room in ROOMS for path in sorted((PACKAGE / room).glob("*.py"))])
+def test_no_pattern_in_a_statement_lost_its_backslash(path: Path) -> None:
+    """``\\b`` in a string that is not raw is a backspace: a pattern with it matches nothing, and nobody is told."""
+    tree = ast.parse(path.read_text("utf-8"))
+    assert [line for line, text in strings(tree) if "\x08" in text] == []

@@ -132,6 +132,20 @@ def test_trust_state(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "is left out: queue.py is gone since" in gone.out
 
 
+def test_what_git_cannot_read_is_not_taken_for_gone(rekal: Rekal) -> None:
+    (rekal.root / "queue.py").write_text("def claim_job(): pass\n", encoding="utf-8")
+    git(rekal.root, "add", ".")
+    git(rekal.root, "commit", "-q", "-m", "queue")
+    _only(rekal, "decide", "`claim_job` holds the lock while a retry runs")
+    (rekal.root / "queue.py").write_text("def claim_job(): return 1\n", encoding="utf-8")
+    git(rekal.root, "commit", "-q", "-am", "more")
+    blob = git(rekal.root, "rev-parse", "HEAD:queue.py").strip()
+    (rekal.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    shown = rekal("recall", "who holds the lock while a retry runs")
+    assert shown.code == 0
+    assert "unverifiable" in shown.out and "is left out" not in shown.out
+
+
 def test_human_review(rekal: Rekal, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an agent proposes waits; a person accepts or rejects; the rejected text is known when it comes again."""
     (rekal.root / "cache.py").write_text("import redis\n", encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,26 +74,30 @@ def test_the_one_that_holds_is_shown(rekal: Rekal, words: dict[str, str]) -> Non
         assert "stillholding" in rekal(*reader).out
 
 
-def arguments(schema: dict[str, Any]) -> dict[str, Any]:
+def _arguments(schema: dict[str, Any]) -> dict[str, Any]:
     """Values for the parameters that a tool insists on."""
     values = {"string": WORDS, "integer": 5, "number": 5, "boolean": True, "array": [WORDS], "object": {}}
     wanted = schema.get("required", ())
     return {name: values.get(schema["properties"][name].get("type"), WORDS) for name in wanted}
 
 
-def test_no_tool_of_any_profile_shows_what_does_not_hold(rekal: Rekal, words: dict[str, str]) -> None:
+def ask_every_tool(root: Path) -> Iterator[tuple[str, str]]:
+    """Call every tool that reads, of every profile: its name and all that it says."""
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     from rekal.mcp.mcp_server import RekalServer
     from rekal.mcp.tool_profiles import PROFILES
 
-    asked = 0
     for profile in PROFILES:
-        server = RekalServer(profile, cwd=rekal.root)
+        server = RekalServer(profile, cwd=root)
         for name, tool in server.tools.items():
-            if not tool.contract.get("annotations", {}).get("readOnlyHint"):
-                continue
-            answer = server.answer(name, arguments(tool.contract["inputSchema"]))
-            said = " ".join(answer.texts) + str(answer.structured)
-            assert [kind for kind, token in words.items() if token in said] == [], (profile, name)
-            asked += 1
+            if tool.contract.get("annotations", {}).get("readOnlyHint"):
+                answer = server.answer(name, _arguments(tool.contract["inputSchema"]))
+                yield f"{profile} {name}", " ".join(answer.texts) + str(answer.structured)
+
+
+def test_no_tool_of_any_profile_shows_what_does_not_hold(rekal: Rekal, words: dict[str, str]) -> None:
+    asked = 0
+    for tool, said in ask_every_tool(rekal.root):
+        assert [kind for kind, token in words.items() if token in said] == [], tool
+        asked += 1
     assert asked > 10

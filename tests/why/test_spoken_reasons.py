@@ -103,6 +103,25 @@ def test_one_sentence_does_not_explain_two_commits(rekal: Rekal, home: Path) -> 
     assert sum(one is not None and one["kind"] == "reason" for one in said) == 1
 
 
+REASON = "The spool is drained at start because events of removed clones blocked all others."
+
+
+def test_what_is_said_between_an_edit_and_its_commit_explains_it_and_no_later_edit(rekal: Rekal, home: Path) -> None:
+    session = ClaudeSession(home, rekal.root, "one", start=START).human("Make the spool and the journal smaller")
+    session.writes(work(rekal.root, "spool.py", CODE), CODE, text="Let me write it:")
+    session.says(REASON).runs('git add . && git commit -m "Drain the spool"')
+    commit(rekal.root, START + timedelta(minutes=30), "Drain the spool")
+    later = CODE.replace("drain", "pack")
+    session.writes(work(rekal.root, "journal.py", later), later, text="Next:").runs('git commit -am "Pack it"')
+    commit(rekal.root, START + timedelta(minutes=31), "Pack the journal")
+    session.says("Committed.")
+    assert rekal("_worker").code == 0
+    (of_spool,) = rekal("why", "spool.py:1", "--json").json["reasons"]
+    assert of_spool["because"]["text"] == REASON
+    (of_journal,) = rekal("why", "journal.py:1", "--json").json["reasons"]
+    assert of_journal["because"] is None
+
+
 @pytest.mark.parametrize("target", ["spool.py:1", "HEAD"])
 def test_text_and_json_name_the_same_turn(rekal: Rekal, home: Path, target: str) -> None:
     session = ClaudeSession(home, rekal.root, "one", start=START).human("The spool keeps events of removed clones")
