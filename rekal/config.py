@@ -11,9 +11,11 @@ stricter (:mod:`rekal.shared_settings`), and no mistake in it stops a command.
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -293,9 +295,14 @@ def decode_yaml(text: str) -> Any:
         raise ValueError(str(error)) from None
 
 
+@lru_cache(8)  # the worker reads its settings before each step, and parsing YAML takes 3 ms
+def _decode_settings(text: str) -> Any:
+    return decode_yaml(text)
+
+
 def _read_settings_file(path: Path) -> dict[str, Any]:
     try:
-        values = decode_yaml(path.read_text(encoding="utf-8"))
+        values = copy.deepcopy(_decode_settings(path.read_text(encoding="utf-8")))  # callers take keys out of it
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read ({str(error).splitlines()[0]})", "mend or remove it") from None
     if values is None:
