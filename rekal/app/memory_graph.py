@@ -65,7 +65,7 @@ def read_graph(
     return fold_graph(desk.events(personal=personal), as_of, known_at)
 
 
-class _Change:
+class GraphChange:
     """The events of one transaction, and the graph that they find."""
 
     def __init__(self, desk: Desk, ledger: Ledger) -> None:
@@ -105,7 +105,7 @@ class _Change:
 def put_entities(desk: Desk, entities: Sequence[NewEntity], *, personal: bool = False) -> list[GraphEntity]:
     """Make entities; those whose name is taken are left as they are. Returns the new ones, in order."""
     with desk.writing(personal=personal) as ledger:
-        change, new = _Change(desk, ledger), []
+        change, new = GraphChange(desk, ledger), []
         for one in entities:
             name = change.name(one.name, "the name of an entity")
             if name in change.entities or name in new:
@@ -120,10 +120,33 @@ def put_entities(desk: Desk, entities: Sequence[NewEntity], *, personal: bool = 
     return [made[name] for name in new]
 
 
+def merge_entities(desk: Desk, entities: Sequence[NewEntity], *, personal: bool = False) -> list[GraphEntity]:
+    """Make entities, or add to those whose name is taken what they lack. Returns all that were named, once each.
+
+    A type or status that is left out changes nothing of an entity that is there.
+    """
+    with desk.writing(personal=personal) as ledger:
+        change, names = GraphChange(desk, ledger), []
+        for one in entities:
+            name = change.name(one.name, "the name of an entity")
+            held = change.entities.get(name)
+            type_, status = (desk.scrub(part.strip()) for part in (one.type, one.status))
+            if (held is None and name not in names) or type_ or status:
+                change.add(entity_id(name), "entity", SetEntity(name=name, type=type_, status=status))
+            names.append(name)
+            has = {seen.text for seen in held.active} if held else set()
+            for text in dict.fromkeys(map(change.text, one.observations)):
+                if text not in has:
+                    change.add(entity_id(name), "observe", Observe(text=text))
+        graph = change.write()
+    made = {one.name: one for one in graph.entities}
+    return [made[name] for name in dict.fromkeys(names)]
+
+
 def set_entity(desk: Desk, name: str, *, type_: str = "", status: str = "", personal: bool = False) -> GraphEntity:
     """Change the type or status of an entity. UsageError when there is none of that name."""
     with desk.writing(personal=personal) as ledger:
-        change = _Change(desk, ledger)
+        change = GraphChange(desk, ledger)
         held = change.need(name)
         change.add(held.id, "entity", SetEntity(name=name, type=desk.scrub(type_), status=desk.scrub(status)))
         graph = change.write()
@@ -136,14 +159,12 @@ def observe(desk: Desk, observations: Sequence[NewObservation], *, personal: boo
     UsageError when any entity is unknown; then none is added.
     """
     with desk.writing(personal=personal) as ledger:
-        change, added = _Change(desk, ledger), []
-        seen = {
-            (one.name, said.text) for one in change.graph.entities for said in one.observations if not said.replaced_at
-        }
+        change, added = GraphChange(desk, ledger), []
+        present = {(one.name, seen.text) for one in change.graph.entities for seen in one.active}
         for one in observations:
             held, text = change.need(one.entity), change.text(one.text)
-            if (one.entity, text) not in seen:
-                seen.add((one.entity, text))
+            if (one.entity, text) not in present:
+                present.add((one.entity, text))
                 change.add(held.id, "observe", Observe(text=text, kind=desk.scrub(one.kind), replaces=one.replaces))
                 added.append(msgspec.structs.replace(one, text=text))
         change.write()
@@ -153,7 +174,7 @@ def observe(desk: Desk, observations: Sequence[NewObservation], *, personal: boo
 def remove_observations(desk: Desk, observations: Sequence[NewObservation], *, personal: bool = False) -> int:
     """Take observations away by their text; returns how many there were."""
     with desk.writing(personal=personal) as ledger:
-        change, count = _Change(desk, ledger), 0
+        change, count = GraphChange(desk, ledger), 0
         for one in observations:
             held = change.entities.get(one.entity)
             if held is not None and any(said.text == one.text for said in held.observations):
@@ -166,7 +187,7 @@ def remove_observations(desk: Desk, observations: Sequence[NewObservation], *, p
 def remove_entities(desk: Desk, names: Sequence[str], *, personal: bool = False) -> list[str]:
     """Take entities away with their observations and relations; returns the names that there were."""
     with desk.writing(personal=personal) as ledger:
-        change = _Change(desk, ledger)
+        change = GraphChange(desk, ledger)
         gone = [name for name in dict.fromkeys(names) if name in change.entities]
         for name in gone:
             change.add(entity_id(name), "drop_entity", DropEntity())
@@ -180,7 +201,7 @@ def relate(desk: Desk, relations: Sequence[Ends], *, personal: bool = False) -> 
     UsageError when an end is unknown; then none is made. A relation that had ended begins anew.
     """
     with desk.writing(personal=personal) as ledger:
-        change, new = _Change(desk, ledger), []
+        change, new = GraphChange(desk, ledger), []
         for one in relations:
             change.need(one.source), change.need(one.target)
             type_ = change.name(one.type, "the type of a relation")
@@ -198,7 +219,7 @@ def relate(desk: Desk, relations: Sequence[Ends], *, personal: bool = False) -> 
 def unrelate(desk: Desk, relations: Sequence[Ends], *, personal: bool = False) -> int:
     """Take relations away; returns how many there were."""
     with desk.writing(personal=personal) as ledger:
-        change = _Change(desk, ledger)
+        change = GraphChange(desk, ledger)
         wanted = dict.fromkeys(relation_id(one.source, one.target, one.type) for one in relations)
         gone = [id_ for id_ in wanted if id_ in change.relations]
         for id_ in gone:
@@ -210,7 +231,7 @@ def unrelate(desk: Desk, relations: Sequence[Ends], *, personal: bool = False) -
 def end_relation(desk: Desk, id_: str, note: str | None = None, *, personal: bool = False) -> GraphRelation:
     """Say that a relation held until now. UsageError for one that is not there."""
     with desk.writing(personal=personal) as ledger:
-        change = _Change(desk, ledger)
+        change = GraphChange(desk, ledger)
         found = [one for one in change.graph.relations if one.id.startswith(id_)] if id_ else []
         if len(found) != 1:
             raise UsageError(f"{id_} names {len(found)} relations", "`rekal graph` prints their ids")
@@ -222,7 +243,7 @@ def end_relation(desk: Desk, id_: str, note: str | None = None, *, personal: boo
 def reflect(desk: Desk, said: Reflect, *, personal: bool = False) -> Graph:
     """Add a reflection; returns the graph with it as the last one."""
     with desk.writing(personal=personal) as ledger:
-        change = _Change(desk, ledger)
+        change = GraphChange(desk, ledger)
         content = msgspec.structs.replace(said, text=change.text(said.text))
         change.add(new_memory_id("reflection", content.text), "reflect", content)
         return change.write()
@@ -231,7 +252,7 @@ def reflect(desk: Desk, said: Reflect, *, personal: bool = False) -> Graph:
 def start_conversation(desk: Desk, said: StartConversation, *, personal: bool = False) -> str:
     """Start a conversation; returns its id. UsageError when an earlier one that it names is unknown."""
     with desk.writing(personal=personal) as ledger:
-        change = _Change(desk, ledger)
+        change = GraphChange(desk, ledger)
         known = {one.id for one in change.graph.conversations}
         for earlier in (said.follows, said.branches):
             if earlier is not None and earlier not in known:

@@ -19,7 +19,7 @@ def entity_fields(one: GraphEntity) -> Fields:
     return {
         "name": one.name,
         "entityType": one.type,
-        "observations": [said.text for said in one.observations if said.replaced_at is None],
+        "observations": [seen.text for seen in one.active],
     }
 
 

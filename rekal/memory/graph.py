@@ -50,6 +50,11 @@ class GraphEntity(msgspec.Struct, frozen=True):
     updated_at: datetime
     observations: tuple[GraphObservation, ...] = ()
 
+    @property
+    def active(self) -> tuple[GraphObservation, ...]:
+        """Its observations without those that were replaced."""
+        return tuple(one for one in self.observations if one.replaced_at is None)
+
 
 class GraphRelation(msgspec.Struct, frozen=True):
     """A relation between two entities by name. ``ended_at``: it held until then."""
@@ -217,10 +222,10 @@ def fold_graph(events: Iterable[MemoryEvent], as_of: datetime | None = None, kno
 
 
 def search_graph(graph: Graph, query: str) -> list[GraphEntity]:
-    """Entities whose name, type or observations hold ``query``, without regard to case."""
+    """Entities whose name, type or active observations hold ``query``, without regard to case."""
     wanted = query.casefold()
     return [
         one
         for one in graph.entities
-        if any(wanted in text.casefold() for text in (one.name, one.type, *(seen.text for seen in one.observations)))
+        if any(wanted in text.casefold() for text in (one.name, one.type, *(seen.text for seen in one.active)))
     ]

@@ -66,7 +66,7 @@ def _write_graph_lines(graph: Graph) -> str:
             "type": "entity",
             "name": one.name,
             "entityType": one.type,
-            "observations": [said.text for said in one.observations if said.replaced_at is None],
+            "observations": [seen.text for seen in one.active],
         }
         for one in graph.entities
     ]

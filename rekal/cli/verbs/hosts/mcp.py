@@ -11,7 +11,7 @@ import click
 from rekal.cli.output import print_line
 from rekal.errors import UsageError
 
-PROFILES = ("core", "memory", "graph", "recall", "all")
+PROFILES = ("core", "memory", "graph", "graph-plus", "recall", "all")
 
 
 @click.command("mcp")
@@ -25,7 +25,8 @@ def command(profile: str, read_only: bool, address: str | None, token: str | Non
     """Serve memory to agents over MCP, on standard input and output.
 
     core: recall, read_session, why, check, remember, forget. memory: the 21 tools of the rekal memory server. graph:
-    the nine of Anthropic's memory server. recall: those of the two programs called recall. The repository is the
+    the nine of Anthropic's memory server. graph-plus: these with ids, and eleven more of mcp-memory. recall: those of
+    the two programs called recall. The repository is the
     client's root, else CLAUDE_PROJECT_DIR, else the current directory; outside of one it is your personal store.
     """
     if importlib.util.find_spec("mcp") is None or importlib.util.find_spec("jsonschema") is None:
