@@ -102,10 +102,10 @@ STATUS_LINE = """\
 # In settings.json: "statusLine": {"type": "command", "command": "sh /path/to/statusline.sh"}
 dir=$(sed -n 's/.*"current_dir" *: *"\\([^"]*\\)".*/\\1/p' | head -1)
 cd "${dir:-.}" 2> /dev/null || exit 0
-while [ ! -d .rekal ] && [ "$PWD" != / ]; do cd ..; done
-[ -d .rekal ] || exit 0
-waiting=$(ls .rekal/spool/*.json 2> /dev/null | wc -l)
-[ -f .rekal/run/injection.json ] && given=", injecting" || given=""
+held=$(git rev-parse --git-common-dir 2> /dev/null)/rekal
+[ -d "$held/spool" ] || exit 0
+waiting=$(ls "$held"/spool/*.json 2> /dev/null | wc -l)
+grep -q \'"host"\' "$held/injection.json" 2> /dev/null && given=", injecting" || given=""
 echo "rekal: $((waiting)) waiting$given"
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from rekal.daemon import client
 from rekal.daemon.hook_client import HARD_STOP
 from rekal.daemon.server import Daemon, RecallRequest, Served
 from rekal.store.locks import hold_lock
+from tests.conftest import git
 from tests.support.app import Rekal
 
 pytestmark = pytest.mark.skipif(not client.is_supported(), reason="this system has no daemon")
@@ -150,3 +152,44 @@ def test_the_repository_is_found_from_what_the_host_says(rekal: Rekal, tmp_path:
     assert rekal("remember", "Jobs live in Postgres.", "--type", "decision").code == 0
     said = json.dumps({"cwd": str(rekal.root), "hook_event_name": "SessionStart"})
     assert "Jobs live in Postgres." in rekal("hook", "start", f"--input={said}", cwd=tmp_path).out
+
+
+def test_a_frozen_daemon_and_a_held_lock_stop_neither_prompt_nor_commit(rekal: Rekal, place: Path) -> None:
+    frozen = subprocess.Popen(
+        [sys.executable, "-m", "rekal", "daemon"], cwd=rekal.root, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert frozen.stdout is not None
+        assert frozen.stdout.readline().startswith("ready")
+        frozen.send_signal(signal.SIGSTOP)
+        with hold_lock(rekal.layout.lock, wait=0, purpose="a test"):
+            for moment in ("prompt", "tool", "start"):
+                # A process that sleeps as long as the hard stop, meanwhile: what starting one costs here and now.
+                start = time.monotonic()
+                asleep = [sys.executable, "-c", f"import time; time.sleep({HARD_STOP})"]
+                with subprocess.Popen(asleep) as control:
+                    done, took = hook(
+                        rekal.root, moment, '{"prompt": "why is the queue in Postgres", "session_id": "a"}'
+                    )
+                    control.wait(60)
+                assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+                assert took < 2 * (time.monotonic() - start)
+            (rekal.root / "a.txt").write_text("a", encoding="utf-8")
+            git(rekal.root, "add", ".")
+            git(rekal.root, "commit", "-q", "-m", "Commit while everything hangs")
+        assert git(rekal.root, "log", "-1", "--format=%s").strip() == "Commit while everything hangs"
+    finally:
+        frozen.send_signal(signal.SIGCONT)
+        frozen.kill()
+        frozen.communicate()
+
+
+def test_the_hook_ends_although_its_host_never_closes_its_input(rekal: Rekal, place: Path) -> None:
+    start = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rekal", "hook", "prompt"], cwd=rekal.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as waiting:
+        assert waiting.wait(60) == 0
+        assert waiting.stdout is not None
+        assert waiting.stdout.read() == b""
+    assert HARD_STOP <= time.monotonic() - start < HARD_STOP + SLACK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections import Counter
@@ -18,6 +19,7 @@ from rekal.capture.read_sources import find_changed_sources
 from rekal.errors import ConfigError, Refused, StoreUnwritable
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
 from rekal.install.hooks import plan_hooks
+from rekal.install.mcp_entries import MCP_PLACES, write_servers
 from rekal.store.guard import keep_second_name, refuse_foreign_files, restore_first_name
 from rekal.store.layout import ask_for_backfill
 from rekal.store.ledger import open_ledger
@@ -30,7 +32,8 @@ class SetUp(msgspec.Struct, frozen=True):
     """The result of ``init``, as ``init --json`` prints it. ``fresh``: there was no store before.
 
     ``transcripts`` counts the files and sessions of this repository that each agent has on this machine.
-    ``shared_settings`` says what the settings file of the checkout changes and what of it is not followed.
+    ``shared_settings`` says what the settings file of the checkout changes and what of it is not followed. ``servers``
+    are files in which hosts find `rekal mcp`, ``servers_notes`` say which were left alone and why.
     """
 
     store: str
@@ -40,6 +43,8 @@ class SetUp(msgspec.Struct, frozen=True):
     backfill_since: datetime | None
     transcripts: dict[str, int]
     shared_settings: list[str]
+    servers: list[str] = []
+    servers_notes: list[str] = []
 
 
 class CleanedUp(msgspec.Struct, frozen=True):
@@ -49,7 +54,9 @@ class CleanedUp(msgspec.Struct, frozen=True):
     removed: Removed
 
 
-def set_up(app: App, agents: str | None, backfill: str | None, share: str | None, *, hooks_only: bool) -> SetUp:
+def set_up(
+    app: App, agents: str | None, backfill: str | None, share: str | None, *, hooks_only: bool, mcp: bool = False
+) -> SetUp:
     """Install store, hooks and the agents' lines, or repair and upgrade them.
 
     ``agents`` are names with commas between them, None: those found on this machine; ``backfill`` is an age, None:
@@ -77,8 +84,20 @@ def set_up(app: App, agents: str | None, backfill: str | None, share: str | None
         ask_for_backfill(app.layout.run, since)
     if share:
         start_sharing(app, share, "full", None)
-    return SetUp(str(app.layout.directory), fresh, chosen, installed, since, _count_transcripts(app),
-                 [*app.settings.changes, *app.settings.warnings, *list_unused_patterns(app)])  # fmt: skip
+    servers, notes = _offer_tools(app, chosen) if mcp else ([], [])
+    said = [*app.settings.changes, *app.settings.warnings, *list_unused_patterns(app)]
+    counts = _count_transcripts(app)
+    return SetUp(str(app.layout.directory), fresh, chosen, installed, since, counts, said, servers, notes)
+
+
+def _offer_tools(app: App, agents: list[str]) -> tuple[list[str], list[str]]:
+    """Write the server into the project files of these agents' hosts, and of VS Code where the project has its."""
+    hosts = [name for name in MCP_PLACES if name in agents]
+    hosts += ["vscode"] if (app.repo.root / ".vscode").is_dir() else []
+    servers, notes = write_servers(app.repo, hosts, find_executable())
+    if importlib.util.find_spec("mcp") is None:
+        notes.append("`rekal mcp` needs the extra: `pipx install '.[mcp]'`")
+    return servers, notes
 
 
 def _count_transcripts(app: App) -> dict[str, int]:

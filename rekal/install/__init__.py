@@ -102,7 +102,7 @@ def _uninstall(repo: Repo) -> Removed:
     skilled = skill.uninstall_skill(tree, journal) if tree else None
     cleaned = lines.uninstall_lines(tree, journal) if tree else []
     # Hosts would call a rekal that has no store any more.
-    _, left = host_hooks.turn_off(repo)
+    _, left = host_hooks.take_out_entries(repo)
     journal = Journal(repo)  # turning off has written its own changes down
     removed, notes = hooks.uninstall_hooks(repo, journal)
     notes = [*left, *notes]

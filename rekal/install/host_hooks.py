@@ -6,11 +6,12 @@ exactly our text; one that its program has written anew loses the entries whose 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -157,7 +158,16 @@ def turn_on(repo: Repo, names: Sequence[str], executable: Path) -> tuple[list[st
 def _turn_on(repo: Repo, host: Host, executable: Path) -> str:
     # Taken out first: entries of an earlier version differ, and two of ours would be called.
     turn_off(repo, [host.name])
-    path = repo.root / host.file
+    put_entries(repo, host.name, host.file, functools.partial(_with_hooks, host, executable))
+    return host.file
+
+
+def put_entries(repo: Repo, name: str, file: str, change: Callable[[str, bool], tuple[str, list[Insert]]]) -> None:
+    """Change a settings file by ``change``, which gets its text and whether there was none; noted as ``name``.
+
+    Raises :class:`Refused` for a file that cannot be changed and OSError for one that cannot be written.
+    """
+    path = repo.root / file
     if path.is_symlink() and not path.resolve().is_relative_to(repo.root.resolve()):
         raise Refused("it is a link to something outside the repository", "it was left alone")
     raw = files.read_or_empty(path)
@@ -169,20 +179,19 @@ def _turn_on(repo: Repo, host: Host, executable: Path) -> str:
         before = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise Refused("it is not UTF-8", "it was left alone") from None
-    text, inserts = _with_hooks(host, before, executable, created=created)
+    text, inserts = change(before, created)
     journal = Journal(repo)
     data = text.encode()
-    touched = Touched(host.name, host.file, created, tuple(inserts), _hash(raw), _hash(data))
+    touched = Touched(name, file, created, tuple(inserts), _hash(raw), _hash(data))
     # Written down first: whatever is interrupted can be undone.
-    _host_save(repo, (*(one for one in read_injection(repo).hosts if one.host != host.name), touched))
+    _host_save(repo, (*(one for one in read_injection(repo).hosts if one.host != name), touched))
     if created:
-        exclude.add_patterns(repo, journal, exclude.exact_pattern(host.file))
+        exclude.add_patterns(repo, journal, exclude.exact_pattern(file))
         journal.creates(path)
     files.write_through_link(path, data)
-    return host.file
 
 
-def _with_hooks(host: Host, before: str, executable: Path, *, created: bool) -> tuple[str, list[Insert]]:
+def _with_hooks(host: Host, executable: Path, before: str, created: bool) -> tuple[str, list[Insert]]:
     if host.form == "opencode":
         if not created:
             raise Refused("it is there already and is not rekal's", "remove it first")
@@ -222,24 +231,44 @@ def opencode_plugin(executable: Path) -> str:
 
 
 def turn_off(repo: Repo, names: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """Take the entries of these hosts, or of all, out again. Returns the files changed, and notes on what was left."""
+    """Take the hooks of these hosts, or of all, out again. Returns the files changed, and notes on what was left."""
+    return take_out_entries(repo, names or list(HOSTS))
+
+
+def take_out_entries(repo: Repo, names: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Take out what is noted under ``names``, or all of it, the last first. Returns files and notes, as above."""
     record = read_injection(repo)
     done, notes = [], []
     journal = Journal(repo)
-    for one in record.hosts:
+    # What was put in last comes out first, so that a file with two entries of ours is as it was between them.
+    for one in reversed(record.hosts):
         if names and one.host not in names:
             continue
-        note = _take_out(repo, one, journal)
+        together = [other for other in read_injection(repo).hosts if other.file == one.file]
+        raw = files.read_or_empty(repo.root / one.file)
+        untouched = _hash(raw) in {other.after for other in together}
+        note = _take_out(repo, one, journal, alone=len(together) == 1)
         if note:
             notes.append(note)
         else:
             done.append(one.file)
-            _host_save(repo, tuple(other for other in read_injection(repo).hosts if other.host != one.host))
+            _host_save(repo, _without(repo, one, untouched=untouched))
     journal.prune()
     return done, notes
 
 
-def _take_out(repo: Repo, one: Touched, journal: Journal) -> str:
+def _without(repo: Repo, gone: Touched, *, untouched: bool) -> tuple[Touched, ...]:
+    """The record without one entry; a file that it made, and nobody changed, belongs to the other entry in it now."""
+    left = [one for one in read_injection(repo).hosts if one.host != gone.host]
+    path = repo.root / gone.file
+    if gone.created and untouched and path.is_file():
+        after = _hash(path.read_bytes())
+        own = {"created": True, "after": after}
+        left = [msgspec.structs.replace(one, **own) if one.file == gone.file else one for one in left]
+    return tuple(left)
+
+
+def _take_out(repo: Repo, one: Touched, journal: Journal, *, alone: bool) -> str:
     path = repo.root / one.file
     files.remove_unfinished(path)
     raw = files.read_or_empty(path)
@@ -251,24 +280,27 @@ def _take_out(repo: Repo, one: Touched, journal: Journal) -> str:
         exclude.drop_pattern(repo, journal, pattern)
         return ""
     text = raw.decode("utf-8", "surrogateescape")
-    after = json_text.remove_inserts(text, one.inserts) if one.inserts else None
+    remove = json_text.remove_inserts if one.file.endswith((".json", ".js")) else json_text.remove_texts
+    after = remove(text, one.inserts) if one.inserts else None
     # The host has written the file anew, so that our text does not stand there word for word.
-    if after is None and MARK in text:
-        after = _without_ours(text)
+    if after is None and one.host not in HOSTS and one.file.endswith(".json"):
+        after = _without_ours(text, _without_server)
+    elif after is None and MARK in text:
+        after = _without_ours(text, _pruned)
         if after is None:
             return f"{one.file} has rekal's entries and is no JSON any more; take them out by hand"
     if after is not None and after != text:
         files.write_through_link(path, after.encode("utf-8", "surrogateescape"))
-    if one.created:  # somebody wrote into it: it is theirs now
+    if one.created and alone:  # somebody wrote into it: it is theirs now
         journal.forget(path)
         exclude.drop_pattern(repo, journal, pattern)
     return ""
 
 
-def _without_ours(text: str) -> str | None:
-    """The JSON of ``text`` written anew without entries that run ``rekal hook``; None when it is none."""
+def _without_ours(text: str, prune: Callable[[Any], Any]) -> str | None:
+    """The JSON of ``text`` written anew without what ``prune`` leaves out; None when it is none."""
     try:
-        value = _pruned(json_text.read_json(text))
+        value = prune(json_text.read_json(text))
     except Refused:
         return None
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
@@ -283,6 +315,19 @@ def _pruned(value: Any) -> Any:
         pruned = {name: _pruned(item) for name, item in value.items()}
         return {name: item for name, item in pruned.items() if not (item == [] and value[name] != [])}
     return value
+
+
+def _without_server(value: Any) -> Any:
+    """Settings without the server called ``rekal``, whatever their key for servers is."""
+    if not isinstance(value, dict):
+        return value
+    out = {}
+    for key, held in value.items():
+        ours = key in ("mcpServers", "servers", "mcp") and isinstance(held, dict) and "rekal" in held
+        left = {name: one for name, one in held.items() if name != "rekal"} if ours else held
+        if not ours or left:
+            out[key] = left
+    return out
 
 
 def _runs_rekal(item: Any) -> bool:

@@ -78,12 +78,18 @@ def apply_inserts(text: str, inserts: Sequence[Insert]) -> str:
 
 def remove_inserts(text: str, inserts: Sequence[Insert]) -> str | None:
     """``text`` without what was inserted; None when it does not stand there word for word, once, any more."""
+    left = remove_texts(text, inserts)
+    return left if left is not None and (is_json(left) or not left.strip()) else None
+
+
+def remove_texts(text: str, inserts: Sequence[Insert]) -> str | None:
+    """The same for a text that is no JSON."""
     for one in reversed(inserts):
         # Twice means that somebody copied our entry: which of the two is ours cannot be told.
         if text.count(one.text) != 1:
             return None
         text = text.replace(one.text, "")
-    return text if is_json(text) or not text.strip() else None
+    return text
 
 
 def is_json(text: str) -> bool:

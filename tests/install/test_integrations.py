@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.conftest import git
+
 jsonschema = pytest.importorskip("jsonschema", reason="the extra mcp is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,9 +173,14 @@ def test_the_plugin_for_opencode_is_a_module(tmp_path: Path) -> None:
 
 
 def test_the_status_line_is_quick_and_quiet(tmp_path: Path) -> None:
-    (tmp_path / ".rekal" / "spool").mkdir(parents=True)
-    (tmp_path / ".rekal" / "spool" / "1.json").write_text("{}", encoding="utf-8")
-    said = json.dumps({"workspace": {"current_dir": str(tmp_path)}})
+    git(tmp_path, "init", "-q")
+    held = tmp_path / ".git/rekal"
+    (held / "spool").mkdir(parents=True)
+    (held / "spool/1.json").write_text("{}", encoding="utf-8")
+    (held / "injection.json").write_text('{"hosts":[{"host":"claude"}]}', encoding="utf-8")
+    below = tmp_path / "below"
+    below.mkdir()
+    said = json.dumps({"workspace": {"current_dir": str(below)}})
     script = str(HERE / "claude-code/statusline.sh")
     done = subprocess.run(["sh", script], input=said, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "rekal: 1 waiting\n")
+    assert (done.returncode, done.stdout) == (0, "rekal: 1 waiting, injecting\n")
