@@ -22,6 +22,7 @@ import anyio
 import httpx2
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from rekal.mcp.http import http_app
 from rekal.mcp.mcp_server import RekalServer
@@ -159,3 +160,26 @@ def test_http_on_a_real_socket_lets_in_who_knows_the_token_and_is_of_this_machin
             "host": _post(port, Authorization=right, Host="evil.example"),
         }
     assert answers == {"right": 200, "none": 401, "wrong": 401, "origin": 403, "host": 403}
+
+
+def test_the_official_client_over_http(rekal: Rekal) -> None:
+    async def talk(port: int, token: str) -> tuple[list[str], bool, str]:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as link,
+            streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=link) as streams,
+            ClientSession(streams[0], streams[1]) as session,
+        ):
+            await session.initialize()
+            listed = await session.list_tools()
+            made = await session.call_tool("remember", {"text": "Jobs live in Postgres.", "type": "decision"})
+            return [tool.name for tool in listed.tools], bool(made.is_error), getattr(made.content[0], "text", "")
+
+    with _served(rekal.root) as (port, token):
+        names, failed, text = anyio.run(talk, port, token)
+        with pytest.raises(BaseExceptionGroup):  # the client meets a 401
+            anyio.run(talk, port, "wrong")
+    assert names == ["recall", "read_session", "why", "check", "remember", "forget"]
+    assert not failed
+    assert text.startswith("proposed ")
+    assert [one["text"] for one in rekal("memories", "--json").json["memories"]] == ["Jobs live in Postgres."]
