@@ -27,6 +27,7 @@ from rekal.store.source_state import SourceState, read_states, save_states
 _BATCH = 1 << 20  # characters of text written in one transaction, about: what is held grows with it
 _BATCH_SOURCES = 500
 _READ_AT_ONCE = 1 << 20
+_REOPEN_AFTER = 32 << 20  # characters of one source: the database's memory grows with what was appended
 
 Outcome = Literal["added", "changed", "unchanged", "empty", "failed", "skipped", "forgotten"]
 
@@ -134,7 +135,7 @@ def _read_source(
     before = _stored_sessions(ledger, source)
     left = set(before)
     fresh: list[Session] = []
-    size = found = 0
+    size = found = since = 0
     for session in _read_sessions(source, chosen, scrubber, options):
         found += 1
         if session.id in before:
@@ -144,7 +145,11 @@ def _read_source(
         size += sum(len(turn.content) for turn in session.turns)
         if size >= 2 * _BATCH:  # one that is larger than what is held at once
             _append_sessions(ledger, fresh, done)
+            since += size
             fresh, size = [], 0
+            if since >= _REOPEN_AFTER:
+                ledger.reopen()
+                since = 0
     outcome: Outcome = "empty" if not found else "changed" if before else "added"
     if found and before and len(before) == found and not left:
         outcome = "unchanged"  # it says what it said, as after a failure that is mended

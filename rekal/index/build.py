@@ -25,16 +25,16 @@ from rekal.index.facets import changed_sessions, copy_opened, read_facets, repla
 from rekal.index.freshness import KNOWLEDGE
 from rekal.index.knowledge import Scrub, Warn, knowledge_part, refresh_knowledge
 from rekal.index.vectors import prune_vectors, write_chunks
-from rekal.index.writer import MOST_PENDING, Doc, Writer, read_number
-from rekal.store.database import Connection, duckdb, quote_path, translated_errors
+from rekal.index.writer import SMALL, USUAL, BuildLimits, Doc, Writer, read_number
+from rekal.store.database import MEMORY, ROW_GROUP_SIZE, SMALL_MEMORY, Connection, duckdb, quote_path, translated_errors
 from rekal.store.guard import note_own_file
 from rekal.store.layout import Layout
 from rekal.store.ledger import Ledger, open_ledger
 from rekal.store.locks import hold_lock
 
 _BATCH = 4096
+_SORTING = 5  # bytes of memory for each byte of text that is sorted
 _BUILDING = ".building-"
-_PENDING_OF_DOCUMENTS = 2_000_000
 
 
 class Indexed(msgspec.Struct, frozen=True):
@@ -84,8 +84,7 @@ def refresh_documents(layout: Layout, *, changed: bool, wait: float = 60.0) -> N
         hold_lock(layout.index_lock, wait=wait, purpose="indexing"),
         open_ledger(layout.data, read_only=True, wait=wait) as ledger,
     ):
-        # A mailbox has a hundred times the text of a year's sessions, and waits for no prompt.
-        update_index(ledger, layout.index, most_pending=_PENDING_OF_DOCUMENTS)
+        update_index(ledger, layout.index, limits=SMALL)
     if changed:
         prune_vectors(layout.index, layout.vectors)
 
@@ -96,27 +95,25 @@ def update_index(
     *,
     full: bool = False,
     parts: Sequence[Part] = (),
-    most_pending: int = MOST_PENDING,
+    limits: BuildLimits = USUAL,
 ) -> Indexed:
     """Make index.db at ``index_path`` cover ``ledger``, ``parts`` included. The caller holds the index lock.
-
-    ``most_pending`` postings are held before they are written: fewer take less memory, and more stretches to read.
 
     Raises :class:`StoreUnwritable` when the directory or disk does not allow it; the old index is then still there.
     """
     _sweep(index_path)
     if full:
-        return _build(ledger, index_path, "asked for", parts, most_pending)
+        return _build(ledger, index_path, "asked for", parts, limits)
     if not index_path.exists():
-        return _build(ledger, index_path, "there is no index yet", parts, most_pending)
+        return _build(ledger, index_path, "there is no index yet", parts, limits)
     try:
         state = freshness.read_index_state(ledger.con, index_path)
         reason = freshness.reason_for_full(ledger, state)
         if not reason:
-            return _append_changes(ledger, index_path, int(state["position"]), parts, most_pending)
+            return _append_changes(ledger, index_path, int(state["position"]), parts, limits)
     except StoreDamaged:
         reason = "the index is damaged"
-    return _build(ledger, index_path, reason, parts, most_pending)
+    return _build(ledger, index_path, reason, parts, limits)
 
 
 def _sweep(index_path: Path) -> None:
@@ -137,25 +134,30 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part], most_pending: int) -> Indexed:
+def _build(ledger: Ledger, index_path: Path, reason: str, parts: Sequence[Part], limits: BuildLimits) -> Indexed:
     with translated_errors(ledger.path):
-        ids = [str(row[0]) for row in ledger.con.execute("SELECT id FROM sessions ORDER BY id").fetchall()]
-    with replace_index(ledger, index_path, copy=False) as con, _no_collection():
+        ids = list(_read_ids(ledger.con.execute("SELECT id FROM sessions ORDER BY id")))
+    with replace_index(ledger, index_path, copy=False, small=limits.small) as con, _no_collection():
         index_tables.create_tables(con)
-        return _cover(ledger, con, ids, reason, parts, after=-1, most_pending=most_pending)
+        return _cover(ledger, con, ids, reason, parts, after=-1, limits=limits)
+
+
+def _read_ids(rows: Connection) -> Iterator[str]:
+    while some := rows.fetchmany(_BATCH):
+        yield from (str(row[0]) for row in some)
 
 
 def _append_changes(
-    ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part], most_pending: int
+    ledger: Ledger, index_path: Path, covered: int, parts: Sequence[Part], limits: BuildLimits
 ) -> Indexed:
     if covered == ledger.position():
         return Indexed(False, "", 0, 0, covered)
     with translated_errors(ledger.path):
         changed = changed_sessions(ledger.con, covered)
         sql = "SELECT id FROM sessions WHERE list_contains(?, id) ORDER BY id"
-        ids = [str(row[0]) for row in ledger.con.execute(sql, [changed]).fetchall()]
-    with replace_index(ledger, index_path, copy=True) as con:
-        return _cover(ledger, con, ids, "", parts, after=covered, most_pending=most_pending)
+        ids = list(_read_ids(ledger.con.execute(sql, [changed])))
+    with replace_index(ledger, index_path, copy=True, small=limits.small) as con:
+        return _cover(ledger, con, ids, "", parts, after=covered, limits=limits)
 
 
 def _cover(
@@ -166,11 +168,11 @@ def _cover(
     parts: Sequence[Part],
     *,
     after: int,
-    most_pending: int,
+    limits: BuildLimits,
 ) -> Indexed:
     """Write all layers of an open index and what it then covers."""
     position = ledger.position()
-    turns = _write_sessions(ledger, con, ids, after, most_pending)
+    turns = _write_sessions(ledger, con, ids, after, limits)
     for part in parts:
         part(ledger, con, after)
     stamps = {
@@ -185,10 +187,11 @@ def _cover(
 
 
 @contextmanager
-def replace_index(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[Connection]:
+def replace_index(ledger: Ledger, index_path: Path, *, copy: bool, small: bool = False) -> Iterator[Connection]:
     """A connection to a new file that takes the index's place when the block succeeds and vanishes otherwise.
 
-    ``copy``: it starts as a copy of the index, else empty. The block is one transaction. The caller holds the lock.
+    ``copy``: it starts as a copy of the index, else empty. ``small``: in little memory. The block begins in a
+    transaction and ends in one. The caller holds the lock.
     """
     building = index_path.with_name(f"{index_path.name}{_BUILDING}{os.getpid()}")
     try:
@@ -196,7 +199,7 @@ def replace_index(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[C
         with freshness.name_damage(index_path) if copy else translated_errors(index_path):
             if copy:
                 shutil.copyfile(index_path, building)
-            with _attached(ledger.con, building) as con:
+            with _attached(ledger.con, building, small=small) as con:
                 yield con
         building.replace(index_path)
     except PermissionError as error:
@@ -209,11 +212,12 @@ def replace_index(ledger: Ledger, index_path: Path, *, copy: bool) -> Iterator[C
 
 
 @contextmanager
-def _attached(ledger: Connection, path: Path) -> Iterator[Connection]:
+def _attached(ledger: Connection, path: Path, *, small: bool) -> Iterator[Connection]:
     """A transaction on the file at ``path``, whole in that file when the block ends well."""
     # Beside the ledger: a database of its own would take 25 ms to open and close, a quarter of a small update.
     # Blocks of 64 KiB instead of 256 make the file a fifth smaller, and appending wastes less.
-    ledger.execute(f"ATTACH {quote_path(path)} AS building (READ_WRITE, BLOCK_SIZE 65536)")
+    groups = f", ROW_GROUP_SIZE {ROW_GROUP_SIZE}" if small else ""
+    ledger.execute(f"ATTACH {quote_path(path)} AS building (READ_WRITE, BLOCK_SIZE 65536{groups})")
     # Committed straight into the file: by way of a log everything would be written and synced twice.
     ledger.execute("SET wal_autocheckpoint = '0KB'")
     con = ledger.cursor()
@@ -232,18 +236,29 @@ def _attached(ledger: Connection, path: Path) -> Iterator[Connection]:
     ledger.execute("DETACH building")
 
 
-def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int, most_pending: int) -> int:
+def _memory_to_sort(ledger: Connection, after: int) -> int:
+    """Megabytes of memory in which the database can sort what is newer than ``after`` of the largest session."""
+    sql = "SELECT max(size) FROM (SELECT sum(strlen(content)) AS size FROM turns WHERE pos > ? GROUP BY session_id)"
+    largest = ledger.execute(sql, [after]).fetchall()[0][0] or 0
+    return max(SMALL_MEMORY, min(MEMORY, int(largest) * _SORTING >> 20))
+
+
+def _write_sessions(ledger: Ledger, con: Connection, ids: list[str], after: int, limits: BuildLimits) -> int:
     """Index what is newer than ``after`` in the sessions ``ids``, in order; returns the number of turns added."""
-    writer = Writer(con, most_pending)
+    if limits.small:
+        with translated_errors(ledger.path):
+            ledger.con.execute(f"SET memory_limit = '{_memory_to_sort(ledger.con, after)}MB'")
+            ledger.con.execute("SET threads = 1")  # each has buffers of its own
+    writer = Writer(con, limits)
     first = writer.next
     turns = 0
     numbers: list[int] = []
     # Some sessions at a time: a store of documents has hundreds of thousands, which are not held at once.
     for some in _numbered_batches(con, ids, after):
-        for docs in _new_turns(ledger, some.ordinals, some.ids, after):
+        for docs in _new_turns(ledger, some, after, limits.batch):
             turns += len(writer.add(docs))
         numbers += some.ordinals.values()
-    for some in _numbered_batches(con, ids, after):
+    for some in _numbered_batches(con, ids, after, limits.batch):
         with translated_errors(ledger.path):
             facets = read_facets(ledger.con, some.ids)
         writer.add(replace_facets(con, facets, some.ordinals, some.stored))
@@ -264,11 +279,11 @@ class _Batch(msgspec.Struct, frozen=True):
     stored: list[int]
 
 
-def _numbered_batches(con: Connection, ids: list[str], after: int) -> Iterator[_Batch]:
+def _numbered_batches(con: Connection, ids: list[str], after: int, size: int = _BATCH) -> Iterator[_Batch]:
     """Yield the sessions in order, each with the number that it has, or the next: the same each time it is called."""
     following = read_number(con, "SELECT coalesce(max(session_ord) + 1, 0) FROM facets")
-    for at in range(0, len(ids), _BATCH):
-        some = ids[at : at + _BATCH]
+    for at in range(0, len(ids), size):
+        some = ids[at : at + size]
         known = _stored_ordinals(con, some) if after >= 0 else {}
         fresh = [session_id for session_id in some if session_id not in known]
         numbered = known | {session_id: following + place for place, session_id in enumerate(fresh)}
@@ -281,17 +296,20 @@ def _stored_ordinals(con: Connection, ids: list[str]) -> dict[str, int]:
     return {str(session_id): int(number) for session_id, number in con.execute(sql, [ids]).fetchall()}
 
 
-def _new_turns(ledger: Ledger, ordinals: dict[str, int], ids: list[str], after: int) -> Iterator[list[Doc]]:
-    """Turns newer than ``after`` of the sessions ``ids``, in order. A turn without a time has its session's."""
+def _new_turns(ledger: Ledger, some: _Batch, after: int, at_once: int) -> Iterator[list[Doc]]:
+    """Yield the turns newer than ``after`` of ``some`` sessions, in order, ``at_once`` at a time.
+
+    A turn without a time has its session's.
+    """
     with translated_errors(ledger.path):
         rows = ledger.con.execute(
             """SELECT t.session_id, seq, role, content, epoch_us(coalesce(occurred_at, s.started_at))
                FROM turns t JOIN sessions s ON s.id = t.session_id
                WHERE t.pos > ? AND t.session_id BETWEEN ? AND ? ORDER BY t.session_id, seq""",
-            [after, ids[0], ids[-1]],
+            [after, some.ids[0], some.ids[-1]],
         )
-        while batch := rows.fetchmany(_BATCH):
+        while batch := rows.fetchmany(at_once):
             yield [
-                Doc("turn", content, ordinals[owner], owner, seq, role, occurred_us=at)
+                Doc("turn", content, some.ordinals[owner], owner, seq, role, occurred_us=at)
                 for owner, seq, role, content, at in batch
             ]

@@ -224,6 +224,12 @@ def chunk_terms(chunk: str) -> tuple[str, ...]:
     return _document_terms[chunk]
 
 
+def forget_terms() -> None:
+    """Give back the memory of what was analysed; it is analysed again when it comes again."""
+    for memo in (_parts, _atoms, _document_terms):
+        memo.clear()
+
+
 def document_terms(text: str) -> list[str]:
     """The terms of a document, in order, with repetition. Empty for a text of nothing but ASCII punctuation."""
     return list(chain.from_iterable(map(_document_terms.__getitem__, text.split())))

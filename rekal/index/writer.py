@@ -12,16 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rekal.index.index_tables import Kind
-from rekal.index.text import chunk_terms
+from rekal.index.text import chunk_terms, forget_terms
 from rekal.store.database import Connection
 
 Ints = NDArray[np.int32]
 
-# Postings kept in memory before they are sorted and written: 12 bytes each.
-MOST_PENDING = 16_000_000
 _SORTED_AT_ONCE = 2_000_000
-# Documents kept before they are analysed and written together.
-_BATCH = 4096
 _NO_TIME = -(1 << 62)
 
 
@@ -38,17 +34,35 @@ class Doc(msgspec.Struct, frozen=True, gc=False):
     occurred_us: int | None = None
 
 
+class BuildLimits(msgspec.Struct, frozen=True, gc=False):
+    """Bounds of what building an index holds in memory.
+
+    ``batch`` documents are kept before they are analysed and written together, ``pending`` postings (12 bytes each)
+    before they are sorted and written: more of them give fewer stretches to read. ``small`` keeps the database and the
+    analysis within bounds that do not grow with the text, for a tenth more time.
+    """
+
+    batch: int = 4096
+    pending: int = 16_000_000
+    small: bool = False
+
+
+USUAL = BuildLimits()
+SMALL = BuildLimits(512, 350_000, small=True)
+"""For documents: a mailbox has a hundred times the text of a year's sessions, and waits for no prompt."""
+
+
 def _numbers() -> defaultdict[str, int]:
     """Numbers strings in order of first appearance."""
     return defaultdict(count().__next__)
 
 
 class Writer:
-    """Appends documents. Nothing is complete before :meth:`flush`; the caller owns the transaction."""
+    """Appends documents. Nothing is complete before :meth:`flush`; the caller begins and ends the transaction."""
 
-    def __init__(self, con: Connection, most_pending: int = MOST_PENDING) -> None:
+    def __init__(self, con: Connection, limits: BuildLimits = USUAL) -> None:
         self._con = con
-        self._most_pending = most_pending
+        self._limits = limits
         #: Id of the next document.
         self.next = read_number(con, "SELECT coalesce(max(doc_id) + 1, 0) FROM docs")
         self._vocabulary = _numbers()
@@ -60,7 +74,7 @@ class Writer:
         given = range(self.next, self.next + len(docs))
         self.next = given.stop
         self._waiting += docs
-        if len(self._waiting) >= _BATCH:
+        if len(self._waiting) >= self._limits.batch:
             self._write()
         return given
 
@@ -69,7 +83,7 @@ class Writer:
         first = self.next - len(docs)
         lengths = self._analyse([doc.text for doc in docs], first)
         _insert_docs(self._con, docs, first, lengths)
-        if sum(len(terms) for terms, _, _ in self._pending) > self._most_pending:
+        if sum(len(terms) for terms, _, _ in self._pending) > self._limits.pending:
             self._write_postings()
 
     def _analyse(self, texts: Sequence[str], first: int) -> Ints:
@@ -116,6 +130,11 @@ class Writer:
                 self._write_terms(ids, int(low), int(high))
         self._pending.clear()
         self._vocabulary = _numbers()
+        if self._limits.small:
+            # What is not committed stays in memory. Nobody sees the file before it is whole and takes its name.
+            self._con.execute("COMMIT")
+            self._con.execute("BEGIN")
+            forget_terms()
 
     def _write_terms(self, ids: Ints, low: int, high: int) -> None:
         """Write the waiting postings of the terms from ``low`` to below ``high``; ``ids`` are the terms' own."""

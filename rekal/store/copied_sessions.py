@@ -12,7 +12,7 @@ from datetime import datetime
 
 import msgspec
 
-from rekal.model import LOCAL, Session
+from rekal.model import LOCAL, Session, Turn
 from rekal.store.database import Connection, without_zone
 
 _LEAST = 2  # turns: one prompt may be given to two sessions at once
@@ -59,7 +59,7 @@ class StoredConversations(msgspec.Struct):
                 if mine != theirs:
                     break
                 turns[uid] = seq
-            both = {turn.role for turn in session.turns[: len(turns)]} >= {"human", "assistant"}
+            both = _has_both_sides(session.turns[: len(turns)])
             if both and owner != session.id and len(turns) > len(best.turns):
                 done = self.calls.get(owner, set())
                 calls = frozenset(
@@ -70,10 +70,17 @@ class StoredConversations(msgspec.Struct):
         return best
 
 
+def _has_both_sides(turns: Sequence[Turn]) -> bool:
+    """True if a person and an agent speak in ``turns``."""
+    return {turn.role for turn in turns} >= {"human", "assistant"}
+
+
 def read_same_beginnings(con: Connection, fresh: Sequence[Session]) -> StoredConversations:
     """Read this clone's sessions whose first turn is of the same moment as that of one of ``fresh``."""
     found = StoredConversations({}, {}, {})
-    times = {without_zone(s.turns[0].occurred_at) for s in fresh if len(s.turns) >= _LEAST and s.turns[0].occurred_at}
+    # A document's chunks are all of one side: a mailbox would be read whole for each of its mails of one minute.
+    talks = [session for session in fresh if session.turns and _has_both_sides(session.turns)]
+    times = {without_zone(s.turns[0].occurred_at) for s in talks if s.turns[0].occurred_at}
     if not times:
         return found
     rows = con.execute(

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -61,14 +62,22 @@ else:
 
 Connection = duckdb.DuckDBPyConnection
 
+MEMORY = 1024
+"""Megabytes that a database may take."""
+SMALL_MEMORY = 64
+"""Megabytes where a large import is written or indexed. A database takes all it may for pages that it could read again,
+so that with more it grows with the file."""
 # Two threads: commands are short and run beside the user's own work; memory is what a large store's sort may take.
 # And no extension is ever fetched: for a file that looks like another program's, DuckDB would go and download one.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "threads": 2,
-    "memory_limit": "1GB",
+    "memory_limit": f"{MEMORY}MB",
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+ROW_GROUP_SIZE = 8192
+"""Rows in a group of a table that a large import fills. DuckDB holds and writes a group as a whole, at each checkpoint
+anew until it is full: with its own 122,880 rows of documents' text that takes hundreds of megabytes."""
 # What a disk does to us: a commit that cannot be written fails as a transaction.
 _DISK = (duckdb.IOException, duckdb.TransactionException)
 _NOT_OUR_SQL = (*_DISK, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
@@ -79,11 +88,18 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
 
 
 def open_database(
-    path: Path, *, read_only: bool, wait: float = 5.0, block_size: int | None = None, alone: bool = False
+    path: Path,
+    *,
+    read_only: bool,
+    wait: float = 5.0,
+    block_size: int | None = None,
+    alone: bool = False,
+    bulk: bool = False,
 ) -> Connection:
     """Open ``path``, trying again for ``wait`` seconds while another process holds it.
 
     ``block_size`` (bytes) counts when the file is created: a file that grows by a few rows at a time wants small ones.
+    With ``bulk`` rows are written in small groups, which takes less memory (:data:`ROW_GROUP_SIZE`).
 
     With ``alone`` the connection reaches no other file, without it those of the same directory.
 
@@ -93,17 +109,34 @@ def open_database(
         StoreUnwritable: the directory is read-only or the disk is full.
     """
     config = _CONFIG | ({"default_block_size": str(block_size)} if block_size else {})
+    opened = (
+        partial(_open_attached, path, config)
+        if bulk
+        else partial(duckdb.connect, str(path), read_only=read_only, config=config)
+    )
     until = time.monotonic() + wait
     pause = _FIRST_PAUSE
     while True:
         try:
-            return _confined(duckdb.connect(str(path), read_only=read_only, config=config), path, alone=alone)
+            return _confined(opened(), path, alone=alone)
         except duckdb.Error as error:
             translated = translate_error(error, path)
             if not isinstance(translated, StoreBusy) or time.monotonic() >= until:
                 raise translated from None
         time.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _open_attached(path: Path, config: dict[str, str | bool | int | float | list[str]]) -> Connection:
+    """Open a database for writing by an empty one that has it attached: only so its groups of rows can be small."""
+    con = duckdb.connect(config=config | {"memory_limit": f"{SMALL_MEMORY}MB"})
+    try:
+        con.execute(f"ATTACH {quote_path(path)} AS bulk (ROW_GROUP_SIZE {ROW_GROUP_SIZE})")
+        con.execute("USE bulk")
+    except duckdb.Error:
+        con.close()
+        raise
+    return con
 
 
 def open_beside(path: Path) -> Connection:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rekal.model import Session, ToolCall, Turn
+from rekal.store.copied_sessions import read_same_beginnings
 from rekal.store.ledger import Ledger, open_ledger
 
 
@@ -70,3 +71,15 @@ def test_the_same_words_at_another_time_or_the_prompt_alone_are_no_copy(ledger: 
         )
 
     assert stored(ledger, "SELECT count(*) FROM turns") == [(6,)]
+
+
+def test_mails_of_one_minute_are_not_held_against_each_other(ledger: Ledger) -> None:
+    def mail(name: str) -> Session:
+        turns = tuple(Turn(n, f"{name}-{n}", "human", f"part {n} of {name}", START) for n in range(3))
+        return Session(f"id-{name}", "mailbox", name, "Ada", "", turns=turns)
+
+    with ledger.transaction():
+        ledger.append_all([mail("first"), talk("one", "why", "since")])
+
+    assert not read_same_beginnings(ledger.con, [mail("second")]).turns
+    assert set(read_same_beginnings(ledger.con, [talk("two", "why", "since")]).turns) == {"id-first", "id-one"}

@@ -87,7 +87,7 @@ def ingest_documents(
     sources = order_sources(found.sources, request.order, request.top)
     options = IngestOptions(request.kind, request.most_mails, request.again)
     with hold_lock(layout.lock, wait=_WAIT, purpose="ingesting"):
-        with open_ledger(layout.data, read_only=False, wait=_WAIT, create=True) as ledger:
+        with open_ledger(layout.data, read_only=False, wait=_WAIT, create=True, bulk=True) as ledger:
             done = ingest_sources(
                 ledger, sources, desk.scrubber, options, lambda source, at: report(source, at, len(sources))
             )
