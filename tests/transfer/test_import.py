@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from pathlib import Path
@@ -78,6 +79,21 @@ def test_what_was_removed_after_an_import_stays_removed(rekal: Rekal, tmp_path: 
     assert "Ann" not in rekal("export", "--format", "anthropic").out
 
 
+def written_store(name: str, folder: Path) -> Path:
+    """A store as the program itself wrote it (`make_stores.py`)."""
+    path = folder / name
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "stores" / f"{name}.gz").read_bytes()))
+    return path
+
+
+def sqlite_counts(path: Path) -> dict[str, int]:
+    """Rows by table, as far as plain SQLite can read them."""
+    wanted = ("memories", "memory_links", "conversations", "sdk_sessions", "observations", "session_summaries")
+    with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as con:
+        present = {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name: con.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in wanted if name in present}
+
+
 def counts(rekal: Rekal, path: Path) -> dict[str, int]:
     before = path.read_bytes()
     first = rekal("import", str(path), "--json")
@@ -104,11 +120,62 @@ def test_a_store_of_the_rekal_server_3(rekal: Rekal, tmp_path: Path) -> None:
     assert counts(rekal, make_rekal_3(tmp_path / "memory.db")) == {"memories": 1}
 
 
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [
+        ("1.7.0", {"conversations": 2, "memories": 3, "links": 3}),
+        ("1.16.0", {"conversations": 2, "memories": 4, "links": 3}),
+        ("3.4.0", {"memories": 2}),
+    ],
+)
+def test_stores_that_the_rekal_server_wrote_itself(
+    rekal: Rekal, tmp_path: Path, version: str, wanted: dict[str, int]
+) -> None:
+    path = written_store(f"rekal-{version}.db", tmp_path)
+    held = sqlite_counts(path)
+    assert counts(rekal, path) == wanted
+    assert {"memories": held["memories"], "links": held.get("memory_links", 0)} == {
+        "memories": wanted["memories"], "links": wanted.get("links", 0),
+    }  # fmt: skip
+    texts = {one["text"]: one for one in rekal("memories", "--json").json["memories"]}
+    assert "Was said by mistake." not in texts
+    if version == "3.4.0":
+        assert set(texts) == {"Jobs live in Postgres.", "Nobody deploys on Fridays."}
+        assert (texts["Jobs live in Postgres."]["project"], texts["Jobs live in Postgres."]["tags"]) == ("app", ["db"])
+        return
+    assert set(texts) == {"Retries are five.", "Deploys happen on Monday mornings."}  # the rest is replaced or expired
+    assert texts["Retries are five."]["tags"] == ["retry"]
+    links = {(one["relation"]) for one in map(json.loads, rekal("export", "--format", "events").out.splitlines())
+             for one in [json.loads(one["payload"])] if "relation" in one}  # fmt: skip
+    assert links == {"related_to", "contradicts"}
+
+
+def test_a_store_that_claude_mem_wrote_itself(rekal: Rekal, tmp_path: Path) -> None:
+    path = written_store("claude-mem-13.25.3.db", tmp_path)
+    held = sqlite_counts(path)
+    assert counts(rekal, path) == {"conversations": held["sdk_sessions"], "memories": 4}
+    assert held["observations"] + held["session_summaries"] == 4
+    report = rekal("import", str(path), "--json").json
+    assert report["problems"] == ["2 prompts were left out: the agents' transcripts hold them"]
+    listed = {one["text"].split("\n")[0]: one for one in rekal("memories", "--json").json["memories"]}
+    decision = listed["The job queue lives in Postgres"]
+    assert (decision["type"], decision["project"]) == ("decision", "shop")
+    assert decision["tags"] == ["decision", "why-it-exists", "trade-off"]
+    assert decision["occurred_at"].startswith("2026-03-01T09:00:00")
+    for part in ("Redis would be one more service", "were moved into a table", "- Jobs survive a restart", "worker.py"):
+        assert part in decision["text"]
+    assert "Next steps: Measure it under load" in listed["Request: Make the job queue durable"]["text"]
+    assert listed["Leases were never released"]["type"] == "episode"
+
+
 def test_a_store_of_mcp_memory(rekal: Rekal, tmp_path: Path) -> None:
     path = make_mcp_memory(tmp_path / "memory.db")
-    assert counts(rekal, path) == {"entities": 2, "observations": 2, "relations": 2, "reflections": 1}
+    assert counts(rekal, path) == {"entities": 2, "observations": 3, "relations": 2, "reflections": 1}
     lines = [json.loads(line) for line in rekal("export", "--format", "anthropic").out.splitlines()]
     assert [line["name"] for line in lines if line["type"] == "entity"] == ["rekal", "DuckDB"]
+    assert lines[0]["observations"] == ["Stores in DuckDB."]  # what it took the place of is kept and hidden
+    replaced = [one for one in rekal("export", "--format", "events").out.splitlines() if "Stores in SQLite." in one]
+    assert len(replaced) == 1
     assert [line["to"] for line in lines if line["type"] == "relation"] == ["DuckDB"]  # the ended one is over
 
 
@@ -150,6 +217,16 @@ def test_secrets_of_an_import_are_taken_out(rekal: Rekal, tmp_path: Path) -> Non
     rekal("import", str(file))
     assert key not in rekal("export", "--format", "events").out
     assert "redacted" in rekal("export", "--format", "events").out
+
+
+def test_secrets_are_taken_out_of_every_field(rekal: Rekal, tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2" * 9
+    path = written_store("claude-mem-13.25.3.db", tmp_path)
+    with sqlite3.connect(path) as con:
+        con.execute("UPDATE sdk_sessions SET user_prompt = ?, project = ?", (f"push with {key}", f"p-{key}"))
+        con.execute("UPDATE observations SET title = ?, concepts = ?, project = ?", (f"t {key}", f'["{key}"]', key))
+    assert rekal("import", str(path)).code == 0
+    assert key not in rekal("export", "--format", "events").out
 
 
 def test_exports_of_memories(rekal: Rekal) -> None:

@@ -118,25 +118,27 @@ def _stamps(files: list[Path]) -> dict[Path, tuple[int, int]]:
 
 
 @contextmanager
-def open_copy(path: Path, tables: Collection[str]) -> Iterator[Database]:
+def open_copy(path: Path, tables: Collection[str], *, aside: bool = False) -> Iterator[Database]:
     """Open ``path`` for reading ``tables`` within one transaction.
 
     Raises SourceError when there is no such file, when it is no database or a damaged one, or when it is locked
-    and too large to copy. Never creates or changes the database.
+    and too large to copy. Never creates or changes the database. ``aside``: always read a copy, since SQLite leaves two
+    files beside a database in WAL mode that nobody else has open.
     """
     if not path.is_file():
         raise SourceBusy(f"{path} does not exist")
     with tempfile.TemporaryDirectory(prefix="rekal-") as folder:
-        connection = _open(path, Path(folder), tables)
+        connection = _open(path, Path(folder), tables, aside=aside)
         try:
             yield Database(path, connection)
         finally:
             connection.close()
 
 
-def _open(path: Path, folder: Path, tables: Collection[str]) -> sqlite3.Connection:
+def _open(path: Path, folder: Path, tables: Collection[str], *, aside: bool) -> sqlite3.Connection:
     try:
-        return _connect(path, "ro", tables)
+        if not aside:
+            return _connect(path, "ro", tables)
     except sqlite3.Error as error:
         if error.sqlite_errorcode & 0xFF not in _ASIDE:
             raise describe_error(path, error) from error

@@ -15,7 +15,7 @@ from rekal.app.transfer.graph_lines import read_graph_lines
 from rekal.app.transfer.items import ImportReport, Incoming
 from rekal.app.transfer.notes import is_notes_folder, read_notes
 from rekal.errors import UsageError
-from rekal.memory.events import Assert, Content, Observe, Reflect, Relate, SetEntity, check_memory_text, encode_payload
+from rekal.memory.events import Assert, Content, Observe, Reflect, SetEntity, check_memory_text, encode_payload
 from rekal.memory.graph import fold_graph
 from rekal.model import MemoryEvent
 from rekal.store.memory_log import append_events, read_events
@@ -58,6 +58,7 @@ def _write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) -
     events, problems = [], list(incoming.problems)
     seen: Counter[tuple[str, str, str]] = Counter()
     read: Counter[str] = Counter()
+    made: dict[str, str] = {}  # events by the names that items have for each other
     with desk.writing(personal=personal) as ledger:
         entities = {one.id for one in fold_graph(read_events(ledger.con)).entities}
         for item in incoming.items:
@@ -68,11 +69,15 @@ def _write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) -
             except UsageError as error:
                 problems.append(f"{item.counts_as or item.kind} left out: {error.message}")
                 continue
+            if isinstance(content, Observe) and item.replaces:
+                content = msgspec.structs.replace(content, replaces=made.get(item.replaces))
             payload = encode_payload(msgspec.structs.replace(content, via="import"))
             key = (item.memory_id, item.kind, payload)
             seen[key] += 1
             # Derived from what it says: the same file imported again makes the same events.
             event_id = ids.derive("import", *key, str(seen[key]))
+            if item.name:
+                made[item.name] = event_id
             if isinstance(content, SetEntity) and item.memory_id in entities:
                 continue  # an entity that is here keeps its type
             events.append(
@@ -82,13 +87,23 @@ def _write_incoming(desk: Desk, incoming: Incoming, *, personal: bool = False) -
     return ImportReport(incoming.format, dict(read), written, len(incoming.items) - written, problems)
 
 
+# What others named or wrote; ids, relations between memories and our own words hold no secret.
+_WRITTEN = frozenset(
+    {
+        "text", "name", "type", "status", "kind", "source", "target", "context", "title", "project", "author", "mood",
+    }
+)  # fmt: skip
+
+
 def _scrub_content(desk: Desk, content: Content) -> Content:
-    """The content without secrets. UsageError for an empty or too long text."""
-    changes: dict[str, str] = {}
+    """The content without secrets, in whatever field. UsageError for an empty or too long text."""
+    changes: dict[str, object] = {
+        field: desk.scrub(value)
+        for field in content.__struct_fields__
+        if field in _WRITTEN and isinstance(value := getattr(content, field), str)
+    }
     if isinstance(content, Assert | Observe | Reflect):
         changes["text"] = desk.scrub(check_memory_text(content.text, "the text"))
-    elif isinstance(content, SetEntity):
-        changes = {"name": desk.scrub(content.name), "type": desk.scrub(content.type)}
-    elif isinstance(content, Relate):
-        changes = {"source": desk.scrub(content.source), "target": desk.scrub(content.target)}
+    if isinstance(content, Assert):
+        changes["tags"] = tuple(map(desk.scrub, content.tags))
     return msgspec.structs.replace(content, **changes) if changes else content

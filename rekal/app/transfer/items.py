@@ -14,7 +14,8 @@ class Item(msgspec.Struct, frozen=True):
     """One event to be: its memory, its kind of event, what it says and when it was said.
 
     ``counts_as`` is what the report calls it: ``memories``, ``entities``, ``observations`` …; empty for what belongs
-    to another item.
+    to another item. ``name`` is how a later item of the file refers to this one, ``replaces`` such a name: an
+    observation that this one takes the place of.
     """
 
     memory_id: str
@@ -22,6 +23,8 @@ class Item(msgspec.Struct, frozen=True):
     content: Content
     at: datetime
     counts_as: str = ""
+    name: str = ""
+    replaces: str = ""
 
 
 class Incoming(msgspec.Struct, frozen=True):

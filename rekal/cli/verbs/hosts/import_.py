@@ -23,8 +23,9 @@ _SHOWN = 10
 def command(path: Path, personal: bool, as_json: bool) -> int:
     """Import the store of another memory program; what it is shows in its content.
 
-    Taken are JSON lines of Anthropic's memory server, SQLite files of the rekal memory server, of mcp-memory and of the
-    Python recall, and folders of basic-memory. The file is only read, and importing it again adds nothing.
+    Taken are JSON lines of Anthropic's memory server, SQLite files of the rekal memory server, of mcp-memory, of
+    claude-mem and of the Python recall, and folders of basic-memory. The file is only read, and importing it again adds
+    nothing. What was imported counts as said by that program.
     """
     imported = import_file(desk_here(via="import"), path, personal=personal)
     print_record(imported, as_json, _import_lines, imported.problems[:_SHOWN])
