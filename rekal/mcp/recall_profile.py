@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +17,13 @@ from rekal.memory.write import NewMemory
 
 _MOST = 100
 _DATED = re.compile(r"^\[\d{4}")
+_USUAL = 25
+_FLOOR = 0.15  # of our own score, on no other program's scale: a third of the words, or a cosine of 0.3
 _NOTHING = "No results found."
+_BELOW = "Nothing that is stored is near enough to this question. Do not guess; say that nothing is known."
+_MEMORIES = frozenset({"memory"})
+# Types of the contract by those of rekal; every other document is a ``doc``.
+_KINDS = {"memory": "memory", "session": "session", "mailbox": "email", "mail": "email", "messages": "message"}
 Fields = dict[str, Any]
 
 
@@ -36,41 +43,64 @@ _TEXTS: Fields = {"type": "array", "items": {"type": "string"}}
 
 
 def _search_search(call: AgentCall) -> ToolAnswer:
+    """Answer as both programs do: rows as JSON, and a text that ends with their ids."""
+    start = time.perf_counter()
     query = call.text("query")
-    limit = call.number("limit", call.number("top_k", 10, _MOST), _MOST)
-    types = set(call.texts("source_types"))
-    results = [] if types and "memory" not in types else _memory_rows(call, query, limit)
-    if call.desk.app is not None and (not types or types & {"session", "message"}):
-        results += _search_sessions(call, query, limit)
-    results = results[:limit]
-    if not results:
-        return say(_NOTHING, {"results": []})
-    blocks = [f"[{one['source']}] (score: {one['score']:.3f})\n{one['text']}" for one in results]
-    ids = ",".join(str(one["id"]) for one in results)
-    text = "\n---\n".join(blocks) + f"\n---\n{len(results)} results\n[result-id: {ids}]"
-    return say(text, {"results": results})
+    limit = call.number("limit", call.number("top_k", _USUAL, _MOST), _MOST)
+    types = frozenset(call.texts("source_types"))
+    found = _Found()
+    if not types or types & _MEMORIES:
+        _find_memories(call, query, found)
+    if call.desk.app is not None and types != _MEMORIES:
+        _find_evidence(call, query, limit, found)
+    # By type before the best are taken, so that many rows of one type hide none of another.
+    rows = [row for row in found.rows if not types or types & {row["type"], _KINDS.get(row["type"], "doc")}]
+    cut = len(rows) - limit
+    rows = rows[:limit]
+    notes = [*found.notes, *([f"{cut} more were cut off by the limit"] if cut > 0 else [])]
+    structured = {"results": rows, "notes": notes}
+    if not rows:
+        return say(_BELOW if found.below else _NOTHING, structured)
+    blocks = [f"[{one['source']}] (score: {one['score']:.3f})\n{one['text']}" for one in rows]
+    ids = ",".join(str(one["id"]) for one in rows)
+    took = round(1000 * (time.perf_counter() - start))
+    count = f"{len(rows)} results from {len({one['source'] for one in rows})} sources ({took}ms)"
+    told = "".join(f"\nNote: {note}" for note in notes)
+    return say("\n---\n".join(blocks) + f"\n---\n{count}\n[result-id: {ids}]{told}", structured)
 
 
-def _memory_rows(call: AgentCall, query: str, limit: int) -> list[Fields]:
+class _Found:
+    """Rows of a search, what is said about it, and whether anything was near but not near enough."""
+
+    def __init__(self) -> None:
+        self.rows: list[Fields] = []
+        self.notes: list[str] = []
+        self.below = False
+
+
+def _find_memories(call: AgentCall, query: str, found: _Found) -> None:
     since = call.text("since")
     held = [one for one in find_memories_here(call.desk) if not since or one.occurred_at.isoformat() >= since]
-    found = rank_by_text(call.desk, held, query, limit, RankWeights(0.5, 0.5, 0.0))
+    ranked = rank_by_text(call.desk, held, query, len(held), RankWeights(0.5, 0.5, 0.0))
     least = call.arguments.get("min_confidence")
-    floor = float(least) if isinstance(least, int | float) else 0.25
-    return [
+    floor = float(least) if isinstance(least, int | float) else _FLOOR
+    found.below = any(one.score < floor for one in ranked)
+    found.rows += [
         {"id": one.memory.id, "type": "memory", "source": f"memory {one.memory.actor_type}", "text": one.memory.text,
          "date": one.memory.occurred_at.date().isoformat(), "score": one.score}
-        for one in found
+        for one in ranked
         if one.score >= floor
     ]  # fmt: skip
 
 
-def _search_sessions(call: AgentCall, query: str, limit: int) -> list[Fields]:
+def _find_evidence(call: AgentCall, query: str, limit: int, found: _Found) -> None:
+    """Sessions and documents, which pass recall's own gate or are silent."""
     assert call.desk.app is not None
     answer = ask_question(call.desk.app, AskedQuestion(text=query, since=call.text("since") or None, limit=limit))
+    found.notes += answer.notes  # that there is no model, or that the index is behind, is said and not kept
     if answer.verdict != "INJECT":
-        return []
-    return [
+        return
+    found.rows += [
         {"id": f"{hit.session_id}:{row.seq}", "type": "session", "source": f"session {hit.session_id[:10]}",
          "text": row.text, "date": row.occurred_at.date().isoformat() if row.occurred_at else None,
          "score": answer.support}
@@ -103,6 +133,8 @@ def _search_forget(call: AgentCall) -> ToolAnswer:
         held = find_memory(call.desk, name if len(name) >= SHORTEST_ID else "")
     except UsageError:
         return fail(f"Memory {name} not found")
+    if held.state == "retracted":
+        return fail(f"Memory {name} not found")
     review_memory(call.desk, held.id, "retract")
     return say(f"Deleted memory {held.id}")
 
@@ -126,7 +158,7 @@ def recall_tools() -> list[Tool]:
         limit=_amount("How many results at most"),
         top_k=_amount("The same as limit"),
         since=_wording("Only from this date on"),
-        source_types={**_TEXTS, "description": "Only these: memory, session"},
+        source_types={**_TEXTS, "description": "Only these: memory, session, doc, message, email"},
         min_confidence=_amount("Least score of a memory"),
     )
     entries = [
