@@ -48,7 +48,7 @@ def _search_search(call: AgentCall) -> ToolAnswer:
     query = call.text("query")
     limit = call.number("limit", call.number("top_k", _USUAL, _MOST), _MOST)
     types = frozenset(call.texts("source_types"))
-    found = _Found()
+    found = _RecallRows()
     if not types or types & _MEMORIES:
         _find_memories(call, query, found)
     if call.desk.app is not None and types != _MEMORIES:
@@ -69,7 +69,7 @@ def _search_search(call: AgentCall) -> ToolAnswer:
     return say("\n---\n".join(blocks) + f"\n---\n{count}\n[result-id: {ids}]{told}", structured)
 
 
-class _Found:
+class _RecallRows:
     """Rows of a search, what is said about it, and whether anything was near but not near enough."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class _Found:
         self.below = False
 
 
-def _find_memories(call: AgentCall, query: str, found: _Found) -> None:
+def _find_memories(call: AgentCall, query: str, found: _RecallRows) -> None:
     since = call.text("since")
     held = [one for one in find_memories_here(call.desk) if not since or one.occurred_at.isoformat() >= since]
     ranked = rank_by_text(call.desk, held, query, len(held), RankWeights(0.5, 0.5, 0.0))
@@ -93,7 +93,7 @@ def _find_memories(call: AgentCall, query: str, found: _Found) -> None:
     ]  # fmt: skip
 
 
-def _find_evidence(call: AgentCall, query: str, limit: int, found: _Found) -> None:
+def _find_evidence(call: AgentCall, query: str, limit: int, found: _RecallRows) -> None:
     """Sessions and documents, which pass recall's own gate or are silent."""
     assert call.desk.app is not None
     answer = ask_question(call.desk.app, AskedQuestion(text=query, since=call.text("since") or None, limit=limit))

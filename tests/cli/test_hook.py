@@ -126,6 +126,76 @@ def test_every_host_is_answered_in_its_shape(
         assert answer["hookSpecificOutput"]["hookEventName"] == payload["hook_event_name"]
 
 
+# A prompt as each host says it on stdin, all fields that are documented included.
+COMMON = {"session_id": "s-1", "transcript_path": "/t.jsonl", "cwd": "@", "hook_event_name": "UserPromptSubmit"}
+SAID: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
+    "claude": ("claude", {**COMMON, "permission_mode": "default", "prompt_id": "p", "source": "user"}, {}),
+    "codex": ("codex", {**COMMON, "model": "gpt", "permission_mode": "on-request", "turn_id": "t"}, {}),
+    "gemini": (
+        "gemini", {**COMMON, "hook_event_name": "BeforeAgent", "timestamp": "2026-11-30T10:00:00Z"},
+        {"GEMINI_SESSION_ID": "s-1", "CLAUDE_PROJECT_DIR": "@"},
+    ),
+    "cursor": (
+        "cursor",
+        {"conversation_id": "s-1", "generation_id": "g", "model": "m", "hook_event_name": "beforeSubmitPrompt",
+         "cursor_version": "3.1", "workspace_roots": ["@"], "user_email": None, "attachments": []},
+        {"CURSOR_VERSION": "3.1", "CURSOR_PROJECT_DIR": "@", "CLAUDE_PROJECT_DIR": "@"},
+    ),
+    "copilot": ("copilot", {"sessionId": "s-1", "timestamp": 1_764_000_000_000, "cwd": "@"}, {}),
+    "copilot by Claude's settings": (
+        "claude",
+        {"session_id": "s-1", "timestamp": "2026-11-30T10:00:00Z", "cwd": "@", "hook_event_name": "UserPromptSubmit"},
+        {},
+    ),
+    "cursor by Claude's settings": (
+        "claude",
+        {"conversation_id": "s-1", "hook_event_name": "UserPromptSubmit", "cursor_version": "3.1",
+         "workspace_roots": ["@"]},
+        {"CURSOR_VERSION": "3.1"},
+    ),
+    "vscode": (
+        "claude",
+        {"sessionId": "s-1", "hookEventName": "UserPromptSubmit", "transcript_path": "/t", "cwd": "@",
+         "timestamp": "x"},
+        {},
+    ),
+    "kiro": ("kiro", {"hook_event_name": "UserPromptSubmit", "cwd": "@", "session_id": "s-1"}, {}),
+}  # fmt: skip
+CALLS = {"copilot by Claude's settings": "copilot", "cursor by Claude's settings": "cursor"}
+
+
+def _shown_to_model(host: str, out: str) -> str:
+    """The text that the model of a host gets to see of what a hook printed."""
+    if host in ("kiro", "opencode"):
+        return out
+    answer = json.loads(out)
+    flat = {"cursor": "additional_context", "copilot": "additionalContext"}.get(host)
+    if flat:
+        assert set(answer) == {flat}
+        return str(answer[flat])
+    assert set(answer) == {"hookSpecificOutput"}  # Codex refuses a field that it does not know
+    assert set(answer["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+    return str(answer["hookSpecificOutput"]["additionalContext"])
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_every_host_is_understood_and_given_it_once(
+    worked: Rekal, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    configured, payload, env = SAID[name]
+    elsewhere = tmp_path_factory.mktemp("elsewhere")  # the working directory of a hook is its host's own matter
+    for variable, value in env.items():
+        monkeypatch.setenv(variable, value.replace("@", str(worked.root)))
+    said = json.dumps({**payload, "prompt": ASK}).replace('"@"', json.dumps(str(worked.root)))
+    first = worked("hook", "prompt", "--host", configured, f"--input={said}", cwd=elsewhere)
+    assert "ruled Redis out" in _shown_to_model(CALLS.get(name, name), first.out)
+    assert len(first.out) < 10_000  # over which two hosts show a path, and one nothing
+    # Said again, after a resume, or by a second entry that the same host reads.
+    assert worked("hook", "prompt", "--host", configured, f"--input={said}", cwd=elsewhere).out == ""
+    if configured not in ("codex", "kiro"):  # they read no settings of Claude Code
+        assert worked("hook", "prompt", "--host", "claude", f"--input={said}", cwd=elsewhere).out == ""
+
+
 def test_kiro_and_opencode_take_plain_text(worked: Rekal) -> None:
     said = json.dumps({"session_id": "a", "cwd": str(worked.root), "prompt": ASK})
     for host in ("kiro", "opencode"):

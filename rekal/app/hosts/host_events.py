@@ -69,7 +69,10 @@ def _calling_host(payload: Mapping[str, Any], configured: str, env: Mapping[str,
         return "gemini"
     if "hookEventName" in payload:
         return "vscode"
-    if "sessionId" in payload:
+    # With the events' names as Claude Code spells them Copilot spells its fields so, too; but it tells the time, and no
+    # transcript where a session or a prompt begins.
+    like_claude = configured == "claude" and "timestamp" in payload and "transcript_path" not in payload
+    if "sessionId" in payload or like_claude:
         return "copilot"
     return configured
 
