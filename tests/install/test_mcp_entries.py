@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rekal.git import find_repo
+from rekal.git import Repo, find_repo
 from rekal.install import host_hooks
 from rekal.install.json_text import read_json
 from rekal.install.mcp_entries import MCP_PLACES, write_servers
@@ -48,23 +48,27 @@ def servers_in(path: Path, key: str) -> dict[str, Any]:
     return dict(held[key])
 
 
-CASES = [
-    (host, text) for host, place in MCP_PLACES.items() for text in (TOML if place.form == "toml" else TEXTS).values()
-]
+@pytest.fixture
+def found(repo: Path) -> Repo:
+    """A repository in which nothing of rekal is, but the place for its record."""
+    (repo / ".git/rekal").mkdir()
+    return find_repo(repo)
 
 
-@pytest.mark.parametrize(("host", "text"), CASES)
-def test_a_file_that_was_there_comes_back_byte_for_byte(rekal: Rekal, host: str, text: str) -> None:
-    repo, place = find_repo(rekal.root), MCP_PLACES[host]
-    path = rekal.root / place.file
+@pytest.mark.parametrize("host", MCP_PLACES)
+def test_a_file_that_was_there_comes_back_byte_for_byte(found: Repo, host: str) -> None:
+    place = MCP_PLACES[host]
+    path = found.root / place.file
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
-    for _ in range(2):  # twice is once
-        assert write_servers(repo, [host], EXE) == ([place.file], [])
-        entry = servers_in(path, place.key)["rekal"]
-        assert entry["command"] in (str(EXE), [str(EXE), "mcp"])
-    assert rekal("clean", "--yes").code == 0
-    assert path.read_bytes() == text.encode()
+    for text in (TOML if place.form == "toml" else TEXTS).values():
+        path.write_bytes(text.encode())
+        for _ in range(2):  # twice is once
+            assert write_servers(found, [host], EXE) == ([place.file], [])
+            entry = servers_in(path, place.key)["rekal"]
+            assert entry["command"] in (str(EXE), [str(EXE), "mcp"])
+        host_hooks.take_out_entries(found)
+        assert path.read_bytes() == text.encode()
+        assert not (found.root / ".git/rekal/injection.json").exists()
 
 
 def test_init_writes_what_is_found_and_clean_leaves_nothing(rekal: Rekal) -> None:
@@ -78,40 +82,41 @@ def test_init_writes_what_is_found_and_clean_leaves_nothing(rekal: Rekal) -> Non
     for host, place in MCP_PLACES.items():
         if host != "copilot":
             assert "rekal" in servers_in(rekal.root / place.file, place.key)
+    assert "rekal inject on" in rekal("init").out
     assert rekal("inject", "on", *host_hooks.HOSTS).code == 0
     assert rekal("init", "--mcp").code == 0
     assert rekal("clean", "--yes").code == 0
     assert snapshot(rekal.root) == before
 
 
-@pytest.mark.parametrize("text", [None, *(text for text in TEXTS.values() if text.strip())])
 @pytest.mark.parametrize("order", [("hooks", "server"), ("server", "hooks")])
 @pytest.mark.parametrize("off_first", [True, False])
 def test_hooks_and_the_server_in_one_file_come_out_in_any_order(
-    rekal: Rekal, text: str | None, order: tuple[str, ...], off_first: bool
+    found: Repo, order: tuple[str, ...], off_first: bool
 ) -> None:
-    repo, path = find_repo(rekal.root), rekal.root / MCP_PLACES["gemini"].file
-    if text is not None:
-        path.parent.mkdir()
-        path.write_bytes(text.encode())
-    before = snapshot(rekal.root)
-    for step in order:
-        if step == "hooks":
-            assert host_hooks.turn_on(repo, ["gemini"], EXE) == ([MCP_PLACES["gemini"].file], [])
-        else:
-            assert write_servers(repo, ["gemini"], EXE) == ([MCP_PLACES["gemini"].file], [])
-    assert "hooks" in read_json(path.read_text("utf-8").removeprefix("\ufeff"))
-    assert servers_in(path, "mcpServers")["rekal"]
-    if off_first:
-        host_hooks.turn_off(repo)
-        assert "rekal hook" not in path.read_text("utf-8")
+    path = found.root / MCP_PLACES["gemini"].file
+    for text in (None, *(text for text in TEXTS.values() if text.strip())):
+        if text is not None:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(text.encode())
+        before = snapshot(found.root)
+        for step in order:
+            if step == "hooks":
+                assert host_hooks.turn_on(found, ["gemini"], EXE) == ([MCP_PLACES["gemini"].file], [])
+            else:
+                assert write_servers(found, ["gemini"], EXE) == ([MCP_PLACES["gemini"].file], [])
+        assert "hooks" in read_json(path.read_text("utf-8").removeprefix("\ufeff"))
         assert servers_in(path, "mcpServers")["rekal"]
-    host_hooks.take_out_entries(repo)
-    assert snapshot(rekal.root) == before
+        if off_first:
+            host_hooks.turn_off(found)
+            assert "rekal hook" not in path.read_text("utf-8")
+            assert servers_in(path, "mcpServers")["rekal"]
+        host_hooks.take_out_entries(found)
+        assert snapshot(found.root) == before
 
 
-def test_what_a_person_wrote_into_a_file_of_ours_stays(rekal: Rekal) -> None:
-    repo, path = find_repo(rekal.root), rekal.root / MCP_PLACES["gemini"].file
+def test_what_a_person_wrote_into_a_file_of_ours_stays(found: Repo) -> None:
+    repo, path = found, found.root / MCP_PLACES["gemini"].file
     host_hooks.turn_on(repo, ["gemini"], EXE)
     write_servers(repo, ["gemini"], EXE)
     held = json.loads(path.read_text("utf-8"))
@@ -122,19 +127,14 @@ def test_what_a_person_wrote_into_a_file_of_ours_stays(rekal: Rekal) -> None:
     assert "rekal" not in path.read_text("utf-8")
 
 
-def test_a_server_of_that_name_is_left_alone(rekal: Rekal) -> None:
-    repo = find_repo(rekal.root)
+def test_a_server_of_that_name_is_left_alone(found: Repo) -> None:
     for host, text in (
         ("claude", '{"mcpServers": {"rekal": {"command": "mine"}}}'),
         ("codex", "[mcp_servers.rekal]\n"),
     ):
-        path = rekal.root / MCP_PLACES[host].file
+        path = found.root / MCP_PLACES[host].file
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        done, notes = write_servers(repo, [host], EXE)
+        done, notes = write_servers(found, [host], EXE)
         assert (done, len(notes)) == ([], 1)
         assert path.read_text("utf-8") == text
-
-
-def test_init_says_how_agents_get_it_without_asking(rekal: Rekal) -> None:
-    assert "rekal inject on" in rekal("init").out

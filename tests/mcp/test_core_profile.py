@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,28 @@ def test_the_recall_profile(rekal: Rekal, server: RekalServer) -> None:
     id_ = saved.partition("id=")[2].partition(",")[0]
     assert found.answer("recall_forget", {"memory_id": id_}).texts[0] == f"Deleted memory {id_}"
     assert found.answer("recall_forget", {"memory_id": 7}).error
+
+
+def test_an_answer_is_bounded_whatever_is_asked_for(rekal: Rekal) -> None:
+    long = "The job queue lives in Postgres, since jobs were lost when the worker restarted. " * 200
+    for number in range(8):
+        session = ClaudeSession(
+            rekal.home, rekal.root, f"queue {number}", start=datetime(2026, 3, number + 1, tzinfo=UTC)
+        )
+        session.human(f"Why does the job queue live in Postgres and not in Redis? Case {number}.")
+        session.says(f"Case {number}. {long}")
+    assert rekal("checkpoint").code == 0
+    server = RekalServer("core", cwd=rekal.root)
+    for more in ({}, {"limit": 20, "budget": 1_000_000}, {"limit": 20, "budget": 1800}):
+        text = server.answer("recall", {"question": "why is the job queue in Postgres and not in Redis", **more}).texts[
+            0
+        ]
+        assert text.startswith("INJECT")
+        assert len(text) / 4 <= 2000
+
+
+def test_outside_a_repository_answers_say_whose_store_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REKAL_DATA_HOME", str(tmp_path / "own"))
+    made = RekalServer("core", cwd=tmp_path).answer("remember", {"text": "I prefer tabs.", "type": "preference"})
+    assert not made.error
+    assert "personal" in made.texts[0]

@@ -143,12 +143,12 @@ def test_a_replaced_observation_is_kept_hidden_and_can_be_said_again(client: Cli
     assert client.error("add_observations", name="nobody", observations=["x"]) == "Entity with name nobody not found"
 
 
-@pytest.mark.parametrize("query", ["%", "_", 'a"b', "'", "*", "OR", "\x00"])
-def test_a_query_has_no_signs_of_its_own(client: Client, query: str) -> None:
+def test_a_query_has_no_signs_of_its_own(client: Client) -> None:
     client.entity("plain", "nothing of the kind")
-    assert client("search_nodes", query=query)["entities"] == []
-    assert client("search_semantic", query=query)["results"] == []
-    assert client("search_reflections", query=query)["results"] == []
+    for query in ("%", "_", 'a"b', "'", "*", "OR", "\x00"):
+        assert client("search_nodes", query=query)["entities"] == []
+        assert client("search_semantic", query=query)["results"] == []
+        assert client("search_reflections", query=query)["results"] == []
 
 
 def test_a_quoted_word_does_not_hide_what_the_others_find(client: Client) -> None:
@@ -168,7 +168,7 @@ def test_what_is_archived_comes_after_what_is_not_and_nothing_is_left_to_chance(
     scores = [one["limbic_score"] for one in client("search_semantic", query="deploys Monday")["results"]]
     assert scores == sorted(scores, reverse=True)
     # Its ranking never learns from what it returned, and draws no lot.
-    for _ in range(30):
+    for _ in range(20):
         assert client("search_semantic", query="deploys happen on Monday mornings", limit=2) == first
 
 
@@ -291,22 +291,22 @@ def test_a_large_graph_can_be_read_in_pages_and_by_names_alone(client: Client) -
     assert len(client("search_nodes", query="long", field="observations")["entities"]) == 5
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("create_entities", {"entities": [{"entityType": "t"}]}),
-        ("create_entities", {"entities": [{"name": f"e{n}"} for n in range(51)]}),
-        ("create_relations", {"relations": [{"from": "a"}]}),
-        ("add_observations", {"observations": ["to whom?"]}),
-        ("add_observations", {"name": "a", "observations": ["x" * 20_000]}),
-        ("search_nodes", {"query": "x" * 501}),
-        ("analyze_entity_split", {"entity_name": "nobody"}),
-        ("delete_observations", {"name": "nobody", "observations": ["x"]}),
-    ],
-)
-def test_what_cannot_be_done_is_an_error_of_one_sentence(client: Client, name: str, arguments: dict[str, Any]) -> None:
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("create_entities", {"entities": [{"entityType": "t"}]}),
+    ("create_entities", {"entities": [{"name": f"e{n}"} for n in range(51)]}),
+    ("create_relations", {"relations": [{"from": "a"}]}),
+    ("add_observations", {"observations": ["to whom?"]}),
+    ("add_observations", {"name": "a", "observations": ["x" * 20_000]}),
+    ("search_nodes", {"query": "x" * 501}),
+    ("analyze_entity_split", {"entity_name": "nobody"}),
+    ("delete_observations", {"name": "nobody", "observations": ["x"]}),
+]
+
+
+def test_what_cannot_be_done_is_an_error_of_one_sentence(client: Client) -> None:
     client.entity("a")
-    assert "\n" not in client.error(name, **arguments)
+    for name, arguments in WRONG:
+        assert "\n" not in client.error(name, **arguments)
 
 
 def test_secrets_are_taken_out_of_a_graph(client: Client, rekal: Rekal) -> None:

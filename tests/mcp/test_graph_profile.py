@@ -112,7 +112,8 @@ def test_twenty_parallel_creations_are_all_kept(call: Call) -> None:
     assert names == {f"e{n}" for n in range(20)}
 
 
-def test_two_processes_lose_nothing(rekal: Rekal, call: Call) -> None:
+@pytest.mark.parametrize("processes", ["ab", pytest.param("abcd", marks=pytest.mark.soak)])
+def test_processes_side_by_side_lose_nothing(rekal: Rekal, call: Call, processes: str) -> None:
     code = (
         "import sys; from pathlib import Path; from rekal.mcp.mcp_server import RekalServer\n"
         "s = RekalServer('graph', cwd=Path(sys.argv[1]))\n"
@@ -120,10 +121,10 @@ def test_two_processes_lose_nothing(rekal: Rekal, call: Call) -> None:
         "    e = {'name': f'{sys.argv[2]}{n}', 'entityType': 't', 'observations': []}\n"
         "    assert not s.answer('create_entities', {'entities': [e]}).error\n"
     )
-    running = [subprocess.Popen([sys.executable, "-c", code, str(rekal.root), who]) for who in "ab"]
-    assert [one.wait(110) for one in running] == [0, 0]
+    running = [subprocess.Popen([sys.executable, "-c", code, str(rekal.root), who]) for who in processes]
+    assert {one.wait(110) for one in running} == {0}
     names = {one["name"] for one in (call("read_graph").structured or {})["entities"]}
-    assert names == {f"{who}{n}" for who in "ab" for n in range(5)}
+    assert names == {f"{who}{n}" for who in processes for n in range(5)}
 
 
 def test_a_read_only_server_has_no_tool_that_writes() -> None:
@@ -140,3 +141,58 @@ def test_outside_a_repository_the_graph_is_personal(tmp_path: Path, monkeypatch:
     made = server.answer("create_entities", {"entities": [{"name": "a", "entityType": "t", "observations": []}]})
     assert not made.error
     assert (tmp_path / "own" / "data.db").exists()
+
+
+def test_a_server_that_is_killed_while_it_writes_leaves_a_graph_that_can_be_read(rekal: Rekal, call: Call) -> None:
+    code = (
+        "import sys; from pathlib import Path; from rekal.mcp.mcp_server import RekalServer\n"
+        "s = RekalServer('graph', cwd=Path(sys.argv[1]))\n"
+        "for n in range(10_000):\n"
+        "    e = [{'name': f'{n}-{part}', 'entityType': 't', 'observations': ['x', 'y']} for part in 'ab']\n"
+        "    assert not s.answer('create_entities', {'entities': e}).error\n"
+        "    print(n, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(rekal.root)], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        told = [int(writer.stdout.readline()) for _ in range(4)]
+        writer.kill()
+    entities = (call("read_graph").structured or {})["entities"]
+    # What was answered is there, and of each call all or nothing.
+    assert {f"{n}-{part}" for n in told for part in "ab"} <= {one["name"] for one in entities}
+    assert len(entities) % 2 == 0
+    assert all(one["observations"] == ["x", "y"] for one in entities)
+
+
+def test_a_relation_is_found_by_either_end_and_goes_with_it(call: Call) -> None:
+    call("create_entities", entities=[{"name": name, "entityType": "t", "observations": []} for name in ("a", "b")])
+    link = {"from": "a", "to": "b", "relationType": "is"}
+    call("create_relations", relations=[link])
+    for end in ("a", "b"):
+        assert (call("open_nodes", names=[end]).structured or {})["relations"] == [link]
+        assert (call("search_nodes", query=end).structured or {})["relations"] == [link]
+    call("delete_entities", entityNames=["b"])
+    assert (call("read_graph").structured or {})["relations"] == []
+
+
+@pytest.mark.parametrize("text", ["", '\u8336 & "tea" \u00e9', "x" * 16_000, '{"type":"entity"}', "a\nb"])
+def test_any_text_may_be_observed_and_comes_back(call: Call, text: str) -> None:
+    call("create_entities", entities=[{"name": "a", "entityType": "t", "observations": []}])
+    got = call("add_observations", observations=[{"entityName": "a", "contents": [text]}])
+    if not text:
+        assert got.error
+        return
+    assert (got.structured or {})["results"] == [{"entityName": "a", "addedObservations": [text]}]
+    assert (call("open_nodes", names=["a"]).structured or {})["entities"][0]["observations"] == [text]
+    assert not call("add_observations", observations=[]).error
+    assert not call("delete_observations", deletions=[{"entityName": "a", "observations": []}]).error
+
+
+def test_what_is_too_long_is_refused_and_secrets_are_taken_out(call: Call, rekal: Rekal) -> None:
+    key = "ghp_" + "a1B2" * 9
+    entity = {"name": f"ci {key}", "entityType": "t", "observations": [f"token {key}"]}
+    call("create_entities", entities=[entity])
+    assert key not in call("read_graph").texts[0]
+    too_long = {"name": "long", "entityType": "t", "observations": ["fine", "x" * 20_000]}
+    assert call("create_entities", entities=[too_long]).error
+    assert "long" not in [one["name"] for one in (call("read_graph").structured or {})["entities"]]
+    assert key not in rekal("export", "--format", "events").out

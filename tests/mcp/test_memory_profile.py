@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,61 @@ def test_what_an_agent_stores_is_a_proposal_and_secrets_are_taken_out(client: Cl
     (listed,) = rekal("memories", "--json").json["memories"]
     assert listed["state"] == "proposed"
     assert key not in json.dumps(listed)
+
+
+def test_a_replacement_is_written_whole_or_not_at_all(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = client.store("Retries are three.")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    for name, arguments in (
+        ("memory_supersede", {"old_id": old, "new_content": "Retries are five."}),
+        ("memory_store", {"content": "Retries are five.", "replaces": old}),
+    ):
+        with monkeypatch.context() as broken:
+            broken.setattr("rekal.app.memories.append_events", full)
+            assert client(name, **arguments).error
+        assert [row["content"] for row in client.rows("memory_search", query="retries")] == ["Retries are three."]
+
+
+def test_a_store_that_cannot_be_opened_ends_no_server(client: Client, rekal: Rekal) -> None:
+    client.store("Retries are three.")
+    whole = rekal.layout.data.read_bytes()
+    rekal.layout.data.write_bytes(b"not a database" * 500)
+    before = threading.active_count()
+    for _ in range(5):
+        broken = client("memory_search", query="retries")
+        assert broken.error
+        assert broken.texts[0].count("\n") == 0
+    assert threading.active_count() == before  # no thread is left behind by an attempt
+    rekal.layout.data.write_bytes(whole)
+    assert [row["content"] for row in client.rows("memory_search", query="retries")] == ["Retries are three."]
+
+
+def test_a_read_only_server_reads_and_offers_nothing_that_writes(client: Client, rekal: Rekal) -> None:
+    client.store("Retries are three.")
+    reader = Client(RekalServer("memory", read_only=True, cwd=rekal.root))
+    assert len(reader.rows("memory_search", query="retries")) == 1
+    assert reader("memory_store", content="x").error
+    assert not {"memory_store", "memory_delete", "memory_supersede", "memory_prune"} & set(reader.server.tools)
+
+
+def test_one_common_word_is_no_half_hit(client: Client) -> None:
+    client.store("Deploys happen on Monday mornings after the meeting.", project=None)
+    (row,) = client.rows("memory_search", query="Monday zebra giraffe okapi lion", w_vec=0, w_recency=0, w_fts=1)
+    assert 0 < row["score"] < 0.5
+
+
+def test_links_are_exported(client: Client, rekal: Rekal) -> None:
+    one, other = client.store("Use tabs in Makefiles."), client.store("Use spaces in Python.")
+    client.text("memory_link", from_id=one, to_id=other, relation="contradicts")
+    events = [json.loads(line) for line in rekal("export", "--format", "events").out.splitlines()]
+    (link,) = [json.loads(event["payload"]) for event in events if event["kind"] == "link"]
+    assert (link["to"], link["relation"]) == (other, "contradicts")
+
+
+def test_a_prompt_that_begins_with_a_dash_is_a_prompt(rekal: Rekal) -> None:
+    said = json.dumps({"session_id": "a", "cwd": str(rekal.root), "prompt": "--help me with the retries please now"})
+    ran = rekal("hook", "prompt", f"--input={said}")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
