@@ -9,6 +9,7 @@ from rekal.git.run import (
     run_bytes,
     share_of_time,
     split_at_nul,
+    split_lines,
 )
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "run_bytes",
     "share_of_time",
     "split_at_nul",
+    "split_lines",
 ]

@@ -75,7 +75,8 @@ class Repo(msgspec.Struct, frozen=True):
     def ask(self, *args: str, timeout: float = TIMEOUT) -> str | None:
         """Run git here; its stripped output, or None when it exits non-zero (no such ref, no such key)."""
         done = run_bytes(args, self.worktree, timeout=timeout)
-        return decode_bytes(done.stdout).strip() if done.returncode == 0 else None
+        # Blanks of ASCII alone: the name of a branch may end in one of the others.
+        return decode_bytes(done.stdout.strip()) if done.returncode == 0 else None
 
     def contains_word(self, word: str, commit: str) -> bool:
         """Return True if a text file of a commit has ``word`` as a whole word. GitError where git cannot tell."""

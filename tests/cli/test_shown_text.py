@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 import unicodedata
 from pathlib import Path
@@ -30,6 +31,19 @@ TEXTS = {
 }
 
 
+def poison_memories(data: Path) -> None:
+    """End every text of every memory's payload in hidden characters, but for words that the program chooses itself."""
+    chosen = {"type", "kind", "id", "status", "memory", "shape"}
+    with duckdb.connect(str(data)) as con:
+        for row, payload in con.execute("SELECT id, payload FROM memory_events").fetchall():
+            said = {
+                k: v + POISON if isinstance(v, str) and k not in chosen else v for k, v in json.loads(payload).items()
+            }
+            con.execute(
+                "UPDATE memory_events SET payload = ?, actor = actor || ? WHERE id = ?", [json.dumps(said), POISON, row]
+            )
+
+
 @pytest.fixture
 def poisoned(rekal: Rekal) -> Rekal:
     """A store with one linked session, in which every text ends in every hidden character and forged lines."""
@@ -41,6 +55,19 @@ def poisoned(rekal: Rekal) -> Rekal:
     git(rekal.root, "add", ".")
     git(rekal.root, "commit", "-qm", "zebra queue")
     assert rekal("checkpoint").code == 0
+    assert rekal("decide", "the zebra queue stays in Postgres", "--because", "SKIP LOCKED").code == 0
+    assert rekal("rule-out", "a zebra queue in Redis", "--because", "it loses jobs").code == 0
+    assert rekal("graph", "add", "zebra queue", "service").code == 0
+    assert rekal("graph", "observe", "zebra queue", "it needs Postgres").code == 0
+    assert rekal("graph", "add", "broker", "service").code == 0
+    assert rekal("graph", "relate", "zebra queue", "replaces", "broker").code == 0
+    (rekal.root / "zebra.md").write_text("# Zebra\n\nThe zebra queue has a postgres note.\n", encoding="utf-8")
+    assert rekal("ingest", "zebra.md").code == 0
+    poison_memories(rekal.layout.data)
+    with duckdb.connect(str(rekal.layout.documents.data)) as con:
+        for table, column in (("turns", "content"), ("sessions", "title"), ("sessions", "cwd"), ("tool_calls", "path")):
+            con.execute(f"UPDATE {table} SET {column} = {column} || ? WHERE {column} IS NOT NULL", [POISON])
+    rekal.layout.documents.index.unlink()
     with duckdb.connect(str(rekal.layout.data)) as con:
         for table, columns in TEXTS.items():
             for column in columns:
@@ -79,9 +106,34 @@ CALLS = [
     ["brief"],
     ["resume"],
     ["memories"],
+    ["history", "MEMORY"],
+    ["show", "MEMORY"],
+    ["check", "put the zebra queue into Redis"],
+    ["conflicts"],
+    ["review"],
+    ["graph"],
+    ["graph", "search", "zebra"],
+    ["sessions"],
+    ["stats"],
+    ["doctor"],
+    ["export", "SESSION"],
+    ["export", "--answer", "zebra queue postgres"],
+    ["export", "--format", "markdown"],
+    ["export", "--format", "jsonl"],
+    ["recall", "--type", "document", "zebra postgres note"],
+    ["recall", "--type", "decision", "zebra queue postgres"],
+    ["inject", "try", "zebra queue postgres"],
+    ["config"],
+    ["model"],
+    ["share"],
+    ["sync"],
+    ["push"],
     ["forget", "--dry-run", "SESSION"],
     ["scrub", "--store"],
 ]
+
+
+TEXT_ONLY = ("export",)
 
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
@@ -89,16 +141,25 @@ def test_no_verb_shows_a_hidden_character_or_a_forged_line(poisoned: Rekal, as_j
     [(session,)] = (
         duckdb.connect(str(poisoned.layout.data), read_only=True).execute("SELECT id FROM sessions").fetchall()
     )
+    [(memory,)] = (
+        duckdb.connect(str(poisoned.layout.data), read_only=True)
+        .execute("SELECT memory_id FROM memory_events WHERE payload LIKE '%stays in%'")
+        .fetchall()
+    )
     words = 0
+    wrong: list[tuple[list[str], str]] = []
     for call in CALLS:
-        if as_json and ("--graph" in call or (call[0] == "show" and "#" in call[1])):
+        if as_json and (call[0] in TEXT_ONLY or "--graph" in call or (call[0] == "show" and "#" in call[1])):
             continue
-        words_of_call = [word.replace("SESSION", session) for word in call]
+        words_of_call = [word.replace("SESSION", session).replace("MEMORY", memory) for word in call]
         done = poisoned(*words_of_call, *(["--json"] if as_json else []))
-        assert done.code in (0, 1, 5), (call, done.err)
-        assert odd_characters(done) == set(), call
-        assert [line for line in done.out.splitlines() if line.lstrip().startswith("FORGED")] == [], call
+        if done.code not in (0, 1, 5):
+            wrong.append((call, done.err))
+        if odd := odd_characters(done):
+            wrong.append((call, f"{len(odd)} hidden characters: {sorted(odd)[:5]}"))
+        wrong += [(call, line[:60]) for line in done.out.splitlines() if line.lstrip().startswith("FORGED")]
         words += "zebra" in done.out
+    assert wrong == []
     assert words > 8  # the texts were shown, not merely absent
 
 

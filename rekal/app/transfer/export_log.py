@@ -10,8 +10,10 @@ import msgspec
 
 from rekal.app.desk import Desk
 from rekal.app.memory_graph import read_graph
+from rekal.app.transfer.markdown_words import escape_inline, quote_text
 from rekal.memory.graph import Graph
 from rekal.memory.state import Memory
+from rekal.plain_text import escape_hidden
 
 
 def export_log(desk: Desk, format_: str, *, personal: bool = False) -> str:
@@ -29,7 +31,7 @@ def _export_memories(desk: Desk, personal: bool) -> str:
 
 def _export_lines(records: list[object] | list[Memory] | object) -> str:
     assert isinstance(records, list)
-    return "".join(msgspec.json.encode(one).decode() + "\n" for one in records)
+    return "".join(escape_hidden(msgspec.json.encode(one).decode()) + "\n" for one in records)
 
 
 def _markdown(desk: Desk, personal: bool) -> str:
@@ -37,12 +39,12 @@ def _markdown(desk: Desk, personal: bool) -> str:
     for one in desk.memories().current():
         if one.personal is not personal and desk.app is not None:
             continue
-        head = {"dead_end": "Ruled out", "decision": "Decided"}.get(one.type, one.type.capitalize())
-        lines = [f"## {head}: {one.subject or one.id[:10]}", "", one.text, ""]
+        head = escape_inline({"dead_end": "Ruled out", "decision": "Decided"}.get(one.type, one.type.capitalize()))
+        lines = [f"## {head}: {escape_inline(one.subject or one.id[:10])}", "", *quote_text(one.text), ""]
         for name, text in (("Because", one.because), ("Instead", one.instead)):
-            lines += [f"{name}: {text}", ""] if text else []
-        tags = f", tags {', '.join(one.tags)}" if one.tags else ""
-        lines.append(f"*{one.state}, {one.actor}, {one.occurred_at:%Y-%m-%d}, id {one.id}{tags}*")
+            lines += [f"{name}: {escape_inline(text)}", ""] if text else []
+        tags = escape_inline(f", tags {', '.join(one.tags)}") if one.tags else ""
+        lines.append(f"*{one.state}, {escape_inline(one.actor)}, {one.occurred_at:%Y-%m-%d}, id {one.id}{tags}*")
         parts.append("\n".join(lines))
     return "# Memories\n\n" + "\n\n".join(parts) + "\n"
 
