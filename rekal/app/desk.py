@@ -20,7 +20,7 @@ from rekal import config, ids
 from rekal.agents.registry import describe_agent
 from rekal.app.context import App, find_agent, find_app, personal_directory
 from rekal.errors import NoRepository
-from rekal.git import split_lines
+from rekal.git import split_output
 from rekal.memory.scope import Place
 from rekal.memory.state import Memories, fold
 from rekal.memory.write import Actor
@@ -184,5 +184,5 @@ def place_of_desk(desk: Desk, files: Sequence[str] = ()) -> Place:
         return Place(tuple(files))
     repo = desk.app.repo
     branch = repo.branch()
-    merged = split_lines(repo.ask("branch", "--merged", "HEAD", "--format=%(refname:short)")) if branch else []
+    merged = split_output(repo.ask("branch", "--merged", "HEAD", "--format=%(refname:short)")) if branch else []
     return Place(tuple(files), branch, frozenset(merged))

@@ -12,7 +12,7 @@ from rekal.app.desk import Desk, place_of_desk
 from rekal.app.resources import KEY
 from rekal.config import read_variable
 from rekal.errors import CONSULT, FOUND, RULED_OUT, EngineError, StoreBusy, UsageError
-from rekal.git import split_lines
+from rekal.git import split_output
 from rekal.index.vectors import find_or_embed
 from rekal.memory.added_lines import check_diff, is_diff
 from rekal.memory.check import Finding, Level, RuleNearness, check_text, level_of, rule_head, rule_text
@@ -82,7 +82,7 @@ def _top_folders(desk: Desk) -> frozenset[str]:
     if desk.app is None:
         return frozenset()
     listed = desk.app.repo.ask("ls-tree", "-d", "--name-only", "HEAD")
-    return frozenset(split_lines(listed))
+    return frozenset(split_output(listed))
 
 
 def _look_up_grounds(desk: Desk, findings: Sequence[Finding]) -> list[CheckedRule]:

@@ -15,7 +15,7 @@ import msgspec
 from rekal import ids
 from rekal.app.context import App
 from rekal.app.desk import Desk
-from rekal.git import join_lines, split_lines
+from rekal.git import join_lines, split_output
 from rekal.memory.abandoned import find_abandoned
 from rekal.memory.reflexes import find_done_instead, find_statements, find_trailers, reverted_commits
 from rekal.memory.write import Actor, NewMemory, make_memory
@@ -171,7 +171,7 @@ def _of_branches(app: App, con: Connection) -> list[_Proposal]:
     recent = commit_rows.own_checkpoints_on_branches(con, datetime.now(UTC) - _RECENT)
     if not recent:
         return []
-    present = set(split_lines(app.repo.ask("for-each-ref", "--format=%(refname:short)", "refs/heads")))
+    present = set(split_output(app.repo.ask("for-each-ref", "--format=%(refname:short)", "refs/heads")))
     last: dict[str, Checkpoint] = {}
     for checkpoint in recent:  # newest first
         if checkpoint.branch not in present:

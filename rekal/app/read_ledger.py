@@ -10,7 +10,7 @@ import msgspec
 
 from rekal.app.context import App
 from rekal.errors import UsageError
-from rekal.git import split_lines
+from rekal.git import split_output
 from rekal.model import LOCAL, Checkpoint, CitedMemory, Rewrite, Session
 from rekal.store import commit_rows, queries, session_list, spool
 from rekal.store.commit_rows import LogFilter
@@ -221,7 +221,7 @@ def draw_graph(app: App, limit: int, span: str | None, paths: Sequence[str], aut
     chosen = [*([span] if span else []), "--", *(f":/{path}" for path in paths)]
     # NUL stands in no subject: it marks the columns behind the lines that git draws.
     drawn = app.repo.run("log", "--graph", f"-n{limit}", "--format=%x00%H%x00%h  %cs  %s", *narrowed, *chosen)
-    rows = [[*row.split("\0", 2), "", ""][:3] for row in split_lines(drawn)]
+    rows = [[*row.split("\0", 2), "", ""][:3] for row in split_output(drawn)]
     with open_ledger(app.layout.data, read_only=True) as ledger:
         found = commit_rows.checkpoints_of_commits(ledger.con, [sha for _, sha, _ in rows if sha])
     by_sha: dict[str, list[Checkpoint]] = {}

@@ -8,7 +8,7 @@ import msgspec
 
 from rekal.app.context import App, find_executable, list_unused_patterns
 from rekal.app.resources import count_embedded
-from rekal.git import split_lines
+from rekal.git import split_output
 from rekal.index.freshness import read_position
 from rekal.index.vectors import Progress
 from rekal.install.hooks import list_unhooked_trees, read_hooks
@@ -105,7 +105,7 @@ def _count_unseen(app: App, ledger: Ledger) -> int:
     listed = app.repo.ask(
         "log", "--no-merges", f"--since={since}", f"-n{_LOOKED_AT}", "--format=%H%x00%ae", "HEAD", "--"
     )
-    own = [sha for sha, _, by in (row.partition("\0") for row in split_lines(listed)) if by == email]
+    own = [sha for sha, _, by in (row.partition("\0") for row in split_output(listed)) if by == email]
     return queries.count_unannounced(ledger.con, own)
 
 

@@ -13,7 +13,7 @@ from rekal.app.context import App
 from rekal.app.explain_lines import as_blamed
 from rekal.app.memory_views import cite_memories
 from rekal.errors import GitError, UsageError
-from rekal.git import Commit, split_lines
+from rekal.git import Commit, split_output
 from rekal.model import CitedMemory
 from rekal.store.ledger import open_ledger
 from rekal.store.queries import select_texts_of_sessions
@@ -75,7 +75,7 @@ def _read_commits(app: App, span: str) -> Iterator[BlamedCommit]:
         out = app.repo.run("log", "--reverse", "--no-merges", f"-n{_MOST}", form, "--no-show-signature", span, "--")
     except GitError as error:
         raise UsageError(f"{span} is not a range here", error.message) from None
-    for row in split_lines(out):
+    for row in split_output(out):
         sha, tree, parents, email, when, author, subject = row.split("\0", 6)
         yield as_blamed(
             Commit(sha, tree, tuple(parents.split()), email, datetime.fromtimestamp(int(when), UTC), subject), author

@@ -17,7 +17,7 @@ from rekal.app.context import App, find_executable, list_unused_patterns, parse_
 from rekal.app.share import find_push_url, remove_refspec, start_sharing
 from rekal.capture.read_sources import find_changed_sources
 from rekal.errors import ConfigError, Refused, StoreUnwritable
-from rekal.git import split_lines
+from rekal.git import split_output
 from rekal.install import Installed, Removed, install_rekal, uninstall_rekal
 from rekal.install.hooks import plan_hooks
 from rekal.install.mcp_entries import MCP_PLACES, write_servers
@@ -156,9 +156,9 @@ def _remove_directory(directory: Path) -> None:
 
 def _forget_sharing(app: App, *, own: bool) -> None:
     """Remove what sharing added to git: refspecs, refs that fetches brought, and with ``own`` this clone's ref."""
-    for remote in split_lines(app.repo.ask("remote")):
+    for remote in split_output(app.repo.ask("remote")):
         remove_refspec(app, remote)
     ours = ["refs/rekal-remote/", "refs/rekal-pushed/", *(["refs/rekal/", "refs/heads/rekal/"] if own else [])]
-    listed = split_lines(app.repo.ask("for-each-ref", "--format=%(refname)", *ours))
+    listed = split_output(app.repo.ask("for-each-ref", "--format=%(refname)", *ours))
     if listed:
         app.repo.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in listed).encode())

@@ -17,7 +17,7 @@ from rekal import config, ids
 from rekal.app.context import App
 from rekal.errors import RekalError, UsageError
 from rekal.files import write_atomically
-from rekal.git import split_lines
+from rekal.git import split_output
 from rekal.model import LOCAL, MemoryEvent
 from rekal.store import commit_rows
 from rekal.store.database import Connection
@@ -82,7 +82,7 @@ def start_sharing(app: App, remote: str, mode: str, mainline: str | None) -> Non
     _write_settings(app, values)
     spec = refs.fetch_refspec(remote, app.config.transport.namespace)
     known = app.repo.ask("config", "--get-all", f"remote.{remote}.fetch")
-    if spec not in split_lines(known):
+    if spec not in split_output(known):
         app.repo.run("config", "--add", f"remote.{remote}.fetch", spec)
     app.layout.unsent.touch()
 
@@ -120,7 +120,7 @@ def _default_branch(app: App, remote: str) -> str | None:
     if app.repo.ask("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD"):
         return None
     out = app.repo.ask("ls-remote", "--symref", remote, "HEAD", timeout=10.0)
-    for line in split_lines(out):
+    for line in split_output(out):
         if line.startswith("ref: refs/heads/"):
             return line.split()[1].removeprefix("refs/heads/")
     return app.repo.branch()

@@ -21,7 +21,7 @@ import msgspec
 
 from rekal import ids
 from rekal.capture.read_sources import Job
-from rekal.git import Commit, Repo, split_lines
+from rekal.git import Commit, Repo, split_output
 from rekal.git.patch_ids import compute_first_parent_patch_ids
 from rekal.model import Checkpoint, Evidence, FileChange, SessionRange
 from rekal.store import commit_rows
@@ -198,7 +198,7 @@ def _branches(repo: Repo, commits: Sequence[Commit]) -> dict[str, str | None]:
     named = repo.ask("name-rev", "--name-only", "--refs=refs/heads/*", *(commit.sha for commit in commits)) or ""
     found: dict[str, str | None] = {
         commit.sha: None if name == _NO_BRANCH else _ANCESTRY.sub("", name)
-        for commit, name in zip(commits, split_lines(named), strict=False)
+        for commit, name in zip(commits, split_output(named), strict=False)
     }
     if (head := repo.head()) in found:
         found[str(head)] = repo.branch()

@@ -12,7 +12,7 @@ from collections import Counter
 from datetime import datetime
 
 from rekal.errors import GitError
-from rekal.git import Repo, decode_bytes, split_lines
+from rekal.git import Repo, decode_bytes, split_output
 from rekal.git.encodings import list_encodings, recode_lines
 from rekal.git.repo import read_objects
 from rekal.ids import line_hash
@@ -43,7 +43,7 @@ class History:
 
     def _commit_at(self, when: int) -> str | None:
         if self._times is None:
-            listed = split_lines(self._repo.ask("log", "--format=%ct %H", f"-n{_COMMITS}", "HEAD", "--"))
+            listed = split_output(self._repo.ask("log", "--format=%ct %H", f"-n{_COMMITS}", "HEAD", "--"))
             # By time of commit, which a rewritten history does not keep in order.
             rows = sorted((int(row.split()[0]), -place, row.split()[1]) for place, row in enumerate(listed))
             self._times, self._shas = [row[0] for row in rows], [row[2] for row in rows]

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rekal.errors import GitError
-from rekal.git import Repo, split_lines
+from rekal.git import Repo, split_output
 from rekal.git.repo import has_object, measure_objects, read_measured_objects
 from rekal.model import Checkpoint, MemoryEvent, Session, Tombstone
 from rekal.store.layout import REPLACED_TIPS
@@ -119,7 +119,7 @@ def _pushed_to(repo: Repo, ref: OwnRef) -> dict[str, str]:
     below = {TRACKING: _ref_end(ref), _PUSHED: "/" + ref.name.removeprefix("refs/")}
     found: dict[str, str] = {}
     for prefix, end in below.items():
-        rows = (line.split(" ") for line in split_lines(out) if line.startswith(prefix))
+        rows = (line.split(" ") for line in split_output(out) if line.startswith(prefix))
         found.update({name[len(prefix) : -len(end)]: tip for name, tip in rows if name.endswith(end)})
     return found
 
@@ -131,7 +131,7 @@ def _ref_end(ref: OwnRef) -> str:
 def _drop_copies(repo: Repo, ref: OwnRef, tips: set[str]) -> None:
     """Refs that name an old tip: what we noted when pushing, and our own ref as a fetch brought it back."""
     out = repo.run("for-each-ref", "--format=%(refname) %(objectname)", TRACKING, _PUSHED)
-    rows = [line.split(" ") for line in split_lines(out)]
+    rows = [line.split(" ") for line in split_output(out)]
     names = [name for name, tip in rows if tip in tips and name.endswith(_ref_end(ref))]
     if names:
         repo.run("update-ref", "--stdin", stdin="".join(f"delete {name}\n" for name in names).encode())

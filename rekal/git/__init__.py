@@ -9,7 +9,7 @@ from rekal.git.run import (
     run_bytes,
     share_of_time,
     split_at_nul,
-    split_lines,
+    split_output,
 )
 
 __all__ = [
@@ -24,5 +24,5 @@ __all__ = [
     "run_bytes",
     "share_of_time",
     "split_at_nul",
-    "split_lines",
+    "split_output",
 ]

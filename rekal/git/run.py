@@ -160,7 +160,7 @@ def split_at_nul(data: bytes) -> list[str]:
     return [decode_bytes(part) for part in data.split(b"\0") if part]
 
 
-def split_lines(output: str | None) -> list[str]:
+def split_output(output: str | None) -> list[str]:
     """Lines of git's output. Only a line feed ends one: names may hold every other character that breaks lines."""
     return output.removesuffix("\n").split("\n") if output else []
 

@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 
 from rekal.errors import GitError
-from rekal.git import Repo, split_lines
+from rekal.git import Repo, split_output
 from rekal.git.repo import has_object, measure_objects, read_measured_objects
 from rekal.model import UNVERIFIED
 from rekal.transport import refs
@@ -59,7 +59,7 @@ def list_arrived_refs(repo: Repo, remotes: Collection[str], own_store: str, know
     out = repo.run("for-each-ref", "--sort=-creatordate", form, TRACKING, timeout=_LISTING_SECONDS)
     found: list[Ref] = []
     odd = 0
-    for line in split_lines(out):
+    for line in split_output(out):
         name, oid, kind = line.rsplit(" ", 2)
         match = _NAME.fullmatch(name.removeprefix(TRACKING))
         if match is None or kind != "commit":
@@ -104,7 +104,7 @@ def check_signatures(repo: Repo, tips: Collection[str]) -> Mapping[str, str]:
         out = repo.run(*arguments, stdin=asked, timeout=_SIGNATURE_SECONDS)
     except GitError:
         return dict.fromkeys(tips, UNCHECKED)
-    return {sha: word for sha, _, word in (line.partition(" ") for line in split_lines(out))}
+    return {sha: word for sha, _, word in (line.partition(" ") for line in split_output(out))}
 
 
 # Reading what a ref's commit holds, without trusting the size or shape of anything in it.

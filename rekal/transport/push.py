@@ -15,7 +15,7 @@ import msgspec
 
 from rekal.config import Transport
 from rekal.errors import GitError, Refused
-from rekal.git import Repo, limit_time, split_lines
+from rekal.git import Repo, limit_time, split_output
 from rekal.model import Author
 from rekal.scrub import Scrubber
 from rekal.store import commit_rows
@@ -175,7 +175,7 @@ def _publish(repo: Repo, ref: OwnRef, outgoing: Outgoing) -> tuple[Published | N
 def _send_ref(sender: Sender, ref: OwnRef, to: Destination, seconds: float, *, always: bool) -> str | None:
     """Send the ref, unless (``always`` off) the remote had its tip when last seen. Returns the tip, if it was sent."""
     run, seen = sender.layout.run, _pushed_ref(ref, to)
-    listed = split_lines(sender.repo.run("for-each-ref", "--format=%(refname) %(objectname)", ref.name, seen))
+    listed = split_output(sender.repo.run("for-each-ref", "--format=%(refname) %(objectname)", ref.name, seen))
     tips = dict(line.split(" ") for line in listed)
     tip = tips.get(ref.name)
     if tip is None or (not always and tips.get(seen) == tip):
@@ -209,7 +209,7 @@ def _find_obstruction(repo: Repo, ref: OwnRef, to: Destination, env: Mapping[str
         out = repo.run("ls-remote", to.name, parent, ref.name, timeout=10.0, env=env)
     except GitError:
         return ""  # it does not answer, so nothing is known against it
-    there = {name: tip for tip, _, name in (line.partition("\t") for line in split_lines(out))}
+    there = {name: tip for tip, _, name in (line.partition("\t") for line in split_output(out))}
     if parent in there:  # git keeps no ref below another one
         return f"{to.name} has a ref {parent} in the way of ours; `git push {to.name} :{parent}` removes it"
     tip = there.get(ref.name)

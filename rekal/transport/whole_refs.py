@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from rekal.errors import GitError
-from rekal.git import split_lines
+from rekal.git import split_output
 from rekal.git.repo import Repo
 from rekal.transport.refs import Namespace, ref_prefix, tracking_prefix
 
@@ -42,9 +42,9 @@ def fetch_whole_refs(repo: Repo, remote: str, namespace: Namespace, seconds: flo
     listed = repo.run(
         "ls-remote", "--refs", remote, f"{prefix}*", timeout=_LISTING_SECONDS, env=repo.quiet_environment()
     )
-    tips = {name: tip for tip, _, name in (line.partition("\t") for line in split_lines(listed))}
+    tips = {name: tip for tip, _, name in (line.partition("\t") for line in split_output(listed))}
     present = repo.run("for-each-ref", "--format=%(refname) %(objectname)", here, timeout=_LISTING_SECONDS)
-    known = {name: tip for name, _, tip in (line.rpartition(" ") for line in split_lines(present))}
+    known = {name: tip for name, _, tip in (line.rpartition(" ") for line in split_output(present))}
     wanted = [name for name, tip in tips.items() if known.get(here + name.removeprefix(prefix)) != tip]
     waiting = [wanted] if wanted else []
     lacking: list[str] = []

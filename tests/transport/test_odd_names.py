@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rekal.git import split_lines
+from rekal.git import split_output
 from tests.capture.test_link import commit, work
 from tests.conftest import git
 from tests.support.app import Rekal
@@ -14,9 +14,9 @@ ODD = "odd\u2028name\x85"
 
 
 def test_only_a_line_feed_ends_a_line_of_git() -> None:
-    assert split_lines("a\u2028b\nc\x85\n") == ["a\u2028b", "c\x85"]
-    assert split_lines("") == split_lines(None) == []
-    assert split_lines("a\n\nb") == ["a", "", "b"]
+    assert split_output("a\u2028b\nc\x85\n") == ["a\u2028b", "c\x85"]
+    assert split_output("") == split_output(None) == []
+    assert split_output("a\n\nb") == ["a", "", "b"]
 
 
 def test_commits_of_an_oddly_named_branch_keep_their_own_branches(rekal: Rekal) -> None:
