@@ -74,6 +74,17 @@ def ask_prompts(
     return rows
 
 
+def share_given(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Number of prompts and the share that was given something, by store and group."""
+    shares: dict[str, Any] = {}
+    for store in sorted({row["store"] for row in rows}):
+        for group in ("off-domain", "chat", "answerable"):
+            mine = [row for row in rows if row["store"] == store and row["group"] == group]
+            share = round(sum(row["given"] for row in mine) / max(1, len(mine)), 4)
+            shares.setdefault(store, {})[group] = {"prompts": len(mine), "given": share}
+    return shares
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -104,12 +115,7 @@ def main() -> int:
             rows += [
                 {**row, "store": name} for row in ask_prompts(sessions[name], prompts, Path(folder) / "store", embedder)
             ]
-    shares: dict[str, Any] = {}
-    for store in sorted({row["store"] for row in rows}):
-        for group in ("off-domain", "chat", "answerable"):
-            mine = [row for row in rows if row["store"] == store and row["group"] == group]
-            share = round(sum(row["given"] for row in mine) / max(1, len(mine)), 4)
-            shares.setdefault(store, {})[group] = {"prompts": len(mine), "given": share}
+    shares = share_given(rows)
     print(json.dumps(shares, indent=1))
     stem = "injection-vectors" if options.vectors else "injection"
     (HERE / f"runs/{stem}.json").write_text(json.dumps(shares, indent=1) + "\n", encoding="utf-8")
