@@ -26,9 +26,18 @@ from rekal.mcp.graph_profile import RESOURCE, graph_fields
 from rekal.mcp.tool_profiles import INSTRUCTIONS, tools_of
 from rekal.mcp.tools import AgentCall, Tool, ToolAnswer, fail, pretty
 
+_MOST_CONNECTIONS = 1_000
 _ROOTS_PATIENCE = 2.0  # seconds for a client to say which folders it works in
 _ONE_AT_A_TIME = threading.Lock()
 """A process can open a DuckDB file to read or to write, not both at once."""
+
+
+class _Connection:
+    """One client: where it works, and what it has set. ``session`` keeps what tells it from others alive."""
+
+    def __init__(self, cwd: Path, session: Any = None) -> None:
+        self.cwd, self.session = cwd, session
+        self.settings: dict[str, Any] = {}
 
 
 class RekalServer:
@@ -38,8 +47,10 @@ class RekalServer:
         self.tools: dict[str, Tool] = {tool.name: tool for tool in tools_of(profile) if not (read_only and tool.writes)}
         self._profile = profile
         self._cwd = cwd or Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
-        self._asked_roots = cwd is not None
-        self._settings: dict[str, Any] = {}
+        self._asked_roots = cwd is not None  # a caller that names the folder
+        self._alone = _Connection(self._cwd)
+        # Over HTTP there are several: a project that one of them sets, or its folder, is none of another's.
+        self._connections: dict[int, _Connection] = {}
         self._subscribers: dict[int, Any] = {}
         self._has_graph = "read_graph" in self.tools
 
@@ -72,8 +83,8 @@ class RekalServer:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one.contract) for one in self.tools.values()])
 
     async def _call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        await self._find_root(context)
-        answer = await anyio.to_thread.run_sync(self.answer, params.name, params.arguments or {})
+        client = await self._find_connection(context)
+        answer = await anyio.to_thread.run_sync(self.answer, params.name, params.arguments or {}, client)
         tool = self.tools.get(params.name)
         if tool is not None and tool.writes and not answer.error:
             await self._notify()
@@ -83,8 +94,9 @@ class RekalServer:
             is_error=answer.error,
         )
 
-    def answer(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    def answer(self, name: str, arguments: Mapping[str, Any], client: _Connection | None = None) -> ToolAnswer:
         """Run one call; whatever is wrong with it, or goes wrong, is an answer of one sentence."""
+        client = client or self._alone
         tool = self.tools.get(name)
         if tool is None:
             return fail(f"MCP error -32602: Tool {name} not found")
@@ -96,32 +108,40 @@ class RekalServer:
             return fail(f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: {asked}")
         with _ONE_AT_A_TIME:
             try:
-                return tool.run(AgentCall(self.desk(), arguments, self._settings))
+                return tool.run(AgentCall(self.desk(client), arguments, client.settings))
             except RekalError as error:
                 return fail(error.message if self._profile.startswith("graph") else str(error))
             except OSError as error:
                 return fail(f"{error.strerror or error}")
 
-    def desk(self) -> Desk:
+    def desk(self, client: _Connection) -> Desk:
         """The desk at which calls read and write: the repository at hand, else the person's own store."""
-        os.chdir(self._cwd if self._cwd.is_dir() else "/")
+        os.chdir(client.cwd if client.cwd.is_dir() else "/")
         return desk_here(via="mcp", actor_kind="agent")
 
-    async def _find_root(self, context: Any) -> None:
-        """Ask the client once which folder it works in; not every client and not every protocol can say."""
-        if self._asked_roots:
-            return
-        self._asked_roots = True
-        session = context.session
+    async def _find_connection(self, context: Any) -> _Connection:
+        """The client that a request came from; asked at its first one which folder it works in."""
+        key = _connection_key(context.session)
+        found = self._connections.get(key)
+        if found is None:
+            found = self._connections[key] = _Connection(self._cwd, context.session)
+            while len(self._connections) > _MOST_CONNECTIONS:
+                del self._connections[next(iter(self._connections))]
+            if not self._asked_roots:
+                found.cwd = await self._ask_root(context.session)
+        return found
+
+    async def _ask_root(self, session: Any) -> Path:
+        """Ask a client which folder it works in; not every client and not every protocol can say."""
         wanted = types.ClientCapabilities(roots=types.RootsCapability())
         try:
-            if not session.check_client_capability(wanted):
-                return
-            with anyio.move_on_after(_ROOTS_PATIENCE):
-                found = await session.list_roots()
-                self._cwd = next(iter(root_paths(found.roots)), self._cwd)
+            if session.check_client_capability(wanted):
+                with anyio.move_on_after(_ROOTS_PATIENCE):
+                    found = await session.list_roots()
+                    return next(iter(root_paths(found.roots)), self._cwd)
         except Exception:  # noqa: BLE001 - a client that promises roots and has none is still a client
-            return
+            return self._cwd
+        return self._cwd
 
     async def _list_resources(self, context: Any, params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(
@@ -136,24 +156,24 @@ class RekalServer:
         )
 
     async def _read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        await self._find_root(context)
-        text = await anyio.to_thread.run_sync(self._graph_text)
+        client = await self._find_connection(context)
+        text = await anyio.to_thread.run_sync(self._graph_text, client)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=RESOURCE, mime_type="application/json", text=text)]
         )
 
-    def _graph_text(self) -> str:
+    def _graph_text(self, client: _Connection) -> str:
         from rekal.app.memory_graph import read_graph
 
         with _ONE_AT_A_TIME:
-            return pretty(graph_fields(read_graph(self.desk())))
+            return pretty(graph_fields(read_graph(self.desk(client))))
 
     async def _subscribe(self, context: Any, params: Any) -> types.EmptyResult:
-        self._subscribers[id(context.session)] = context.session
+        self._subscribers[_connection_key(context.session)] = context.session
         return types.EmptyResult()
 
     async def _unsubscribe(self, context: Any, params: Any) -> types.EmptyResult:
-        self._subscribers.pop(id(context.session), None)
+        self._subscribers.pop(_connection_key(context.session), None)
         return types.EmptyResult()
 
     async def _notify(self) -> None:
@@ -162,6 +182,11 @@ class RekalServer:
                 await session.send_resource_updated(RESOURCE)
             except Exception:  # noqa: BLE001 - a subscriber that has left is no reason to fail the call of another
                 self._subscribers.pop(key, None)
+
+
+def _connection_key(session: Any) -> int:
+    """A number for a connection. The SDK makes a session for each request; what a client said of itself is one."""
+    return id(session.client_params or session)
 
 
 def root_paths(roots: Sequence[types.Root]) -> list[Path]:

@@ -19,6 +19,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 import anyio
+import anyio.lowlevel
 import httpx2
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -115,12 +116,12 @@ def test_http_is_for_this_machine(rekal: Rekal) -> None:
 
 
 @contextlib.contextmanager
-def _served(root: Path) -> Iterator[tuple[int, str]]:
+def _served(root: Path, *more: str) -> Iterator[tuple[int, str]]:
     """`rekal mcp --http` as a process of its own: its port and the token that it prints."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "rekal", "mcp", "--http", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "rekal", "mcp", "--http", f"127.0.0.1:{port}", *more]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, cwd=root, env=env, stderr=subprocess.PIPE, text=True) as server:
         try:
@@ -183,3 +184,59 @@ def test_the_official_client_over_http(rekal: Rekal) -> None:
     assert not failed
     assert text.startswith("proposed ")
     assert [one["text"] for one in rekal("memories", "--json").json["memories"]] == ["Jobs live in Postgres."]
+
+
+@pytest.mark.filterwarnings("ignore:resources/.*subscribe")  # clients of the earlier protocol have nothing else
+def test_a_subscriber_is_told_of_every_change_and_of_no_reading(rekal: Rekal) -> None:
+    heard: list[str] = []
+
+    async def listen(message: Any) -> None:
+        heard.append(getattr(getattr(message, "root", message), "method", ""))
+
+    async def talk() -> None:
+        command = StdioServerParameters(
+            command=sys.executable, args=["-m", "rekal", "mcp", "--profile", "graph"], cwd=str(rekal.root),
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )  # fmt: skip
+        async with (
+            stdio_client(command) as (read, write),
+            ClientSession(read, write, message_handler=listen) as session,
+        ):
+            await session.initialize()
+            for _ in range(2):
+                await session.subscribe_resource("memory://knowledge-graph")
+            await session.call_tool("read_graph", {})
+            assert heard == []
+            entity = {"name": "a", "entityType": "t", "observations": []}
+            await session.call_tool("create_entities", {"entities": [entity]})
+            with anyio.fail_after(60):
+                while not heard:
+                    await anyio.lowlevel.checkpoint()
+            await session.unsubscribe_resource("memory://knowledge-graph")
+            await session.call_tool("delete_entities", {"entityNames": ["a"]})
+            await session.list_tools()
+
+    anyio.run(talk)
+    assert heard == ["notifications/resources/updated"]
+
+
+def test_what_one_client_sets_is_none_of_anothers(rekal: Rekal) -> None:
+    async def call(url: str, token: str, *calls: tuple[str, dict[str, Any]]) -> list[str]:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as link,
+            streamable_http_client(url, http_client=link) as streams,
+            ClientSession(streams[0], streams[1]) as session,
+        ):
+            await session.initialize()
+            answers = [await session.call_tool(name, arguments) for name, arguments in calls]
+            return [getattr(one.content[0], "text", "") if one.content else "" for one in answers]
+
+    async def both(url: str, token: str) -> list[str]:
+        store = ("memory_store", {"content": "Only of project one."})
+        await call(url, token, ("memory_set_project", {"project": "one"}), store)
+        return await call(url, token, ("memory_search", {"query": "project one"}))
+
+    with _served(rekal.root, "--profile", "memory") as (port, token):
+        assert anyio.run(both, f"http://127.0.0.1:{port}/mcp", token) == [""]
+    (one,) = rekal("memories", "--json").json["memories"]
+    assert one["project"] == "one"
