@@ -54,19 +54,22 @@ def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -
     mine = np.flatnonzero(np.isin(turns.session, numbers) & seen.allowed)
     order = mine[np.lexsort((mine, -seen.turns[mine]))]
     firsts = [int(order[np.flatnonzero(turns.session[order] == n)[0]]) for n in numbers if n in turns.session[order]]
+    left = budget * _CHARS_A_TOKEN
+    # Whatever is printed of the first ones, the last session keeps room for its row.
+    firsts = firsts[: max(1, left // _SHORTEST_ROW)]
+    share = max(_SHORTEST_ROW, min(_LONGEST_ROW, left // max(1, len(firsts))))
     wanted = list(dict.fromkeys([*firsts, *(int(p) for p in order[:_MOST_ROWS])]))
     said = {t.doc_id: t for t in reader.texts([int(turns.doc[p]) for p in wanted])}
     rows: dict[int, list[Row]] = {number: [] for number in numbers}
-    left = budget * _CHARS_A_TOKEN
     weights = dict(zip(seen.lexical.postings.terms, seen.found.idf.tolist(), strict=True))
     finder = text.TermFinder(weights)
     for place in wanted:
-        turn = said[int(turns.doc[place])]
+        turn, is_first = said[int(turns.doc[place])], place in firsts
         # Cutting is most of the work; a long turn's excerpt is never much shorter than the longest row.
-        if left < _LONGEST_ROW // 2 < len(turn.text.strip()) and any(rows.values()):
+        if not is_first and left < _LONGEST_ROW // 2 < len(turn.text.strip()):
             continue
-        excerpt, cut = _cut_excerpt(turn.text, weights, finder)
-        if len(excerpt) > left and any(rows.values()):
+        excerpt, cut = _cut_excerpt(turn.text, weights, finder, share if is_first else _LONGEST_ROW)
+        if not is_first and len(excerpt) > left:
             continue
         left -= len(excerpt)
         score = round(float(seen.turns[place]), 3)
@@ -113,23 +116,24 @@ def _to_datetime(us: int | None) -> datetime | None:
     return None if us is None else _EPOCH + timedelta(microseconds=us)
 
 
-def _cut_excerpt(said: str, weights: Mapping[str, float], finder: text.TermFinder) -> tuple[str, bool]:
-    """The part of a turn in which most of the question's weight stands together, and whether anything was cut."""
+def _cut_excerpt(said: str, weights: Mapping[str, float], finder: text.TermFinder, most: int) -> tuple[str, bool]:
+    """At most ``most`` characters of a turn in which most of the question's weight stands together, and whether
+    anything was cut.
+    """
     said = said.strip()
-    if len(said) <= _LONGEST_ROW:
+    if len(said) <= most:
         return said, False
     # Each term once, in order: a set would add the weights in another order in every process.
     words = [(s, e, dict.fromkeys(finder[said[s:e]])) for s, e in _word_spans(said, list(weights))]
     spans = [(s, e, sum(weights[term] for term in terms)) for s, e, terms in words]
     telling = [(s, e, w) for s, e, w in spans if w > 0]
     if not telling:
-        return said[:_LONGEST_ROW], True
-    start = _densest(telling)
-    start = max(0, min(start - _LONGEST_ROW // 6, len(said) - _LONGEST_ROW))
-    end = start + _LONGEST_ROW
-    while start and not said[start - 1].isspace() and said[start - 1] not in "([{\"'`":
-        start -= 1
-    return said[start:end].strip(), True
+        return said[:most], True
+    start = _densest(telling, most)
+    start = max(0, min(start - most // 6, len(said) - most))
+    edge = max(0, start - _SHORTEST_ROW)  # a text without a space has no word to begin with
+    begin = next((at for at in range(start, edge, -1) if said[at - 1].isspace() or said[at - 1] in "([{\"'`"), start)
+    return said[begin : begin + most].strip(), True
 
 
 def _word_spans(said: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -167,11 +171,11 @@ def _regions(said: str, terms: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-def _densest(telling: Sequence[tuple[int, int, float]]) -> int:
-    """Offset of the stretch of :data:`_LONGEST_ROW` characters with the most weight."""
+def _densest(telling: Sequence[tuple[int, int, float]], most: int) -> int:
+    """Offset of the stretch of ``most`` characters with the most weight."""
     best, best_start = -1.0, telling[0][0]
     for i, (start, _, _) in enumerate(telling):
-        weight = sum(w for _, e, w in telling[i : i + 60] if e <= start + _LONGEST_ROW)
+        weight = sum(w for _, e, w in telling[i : i + 60] if e <= start + most)
         if weight > best:
             best, best_start = weight, start
     return best_start

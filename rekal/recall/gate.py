@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 WEIGHTS = Path(__file__).with_name("weights.json")
 MOST_SILENCED = 0.2  # of answerable questions, at strictness 1
 LEVEL = 130  # turns from which on the size of a store no longer moves the cut
-CAREFUL_SHARE = 0.1  # of answerable questions silenced in small stores, at the least
+CAREFUL_SHARE = 0.11  # of answerable questions silenced in small stores, at the least
 SPOKEN_SHARE = 0.08  # of those about people known by their labels, at the least
 SURE = 30.0  # log-odds nobody argues with
 

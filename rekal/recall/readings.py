@@ -12,6 +12,7 @@ from rekal.index.dense import Meaning
 from rekal.index.filters import NO_FILTERS, Filters, filtered_turns
 from rekal.index.reader import Bools, IndexReader
 from rekal.index.text import query_terms
+from rekal.recall import search
 from rekal.recall.claims import Claims
 from rekal.recall.consistency import anchor_ratio, person_claims
 from rekal.recall.gate import Gate, Support, load_weights, log_odds
@@ -195,6 +196,9 @@ def _newest_first(reader: IndexReader, turns: Bools) -> list[int]:
 def find_word_use(reader: IndexReader, reading: Reading, filters: Filters) -> WordUse | None:
     """The turns that have the question's only word; None when it is another kind of question."""
     if len(reading.rest.words) != 1 or not (reading.rest.topics or reading.rest.words[0].casefold() in SUBJECTS):
+        return None
+    # "What is Ines's hobby" asks about Ines, not about hobbies: who has the word beside her is for the gate to tell.
+    if search.is_about_speakers(reader, reading.question):
         return None
     word = reading.rest.words[0]
     terms = query_terms(word)

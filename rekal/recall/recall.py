@@ -34,7 +34,7 @@ _FEWEST_TERMS = 2
 
 # Sessions that a filter lets through are shown when the best of them is as good as this beside the store's best: the
 # evidence that opened the gate may be elsewhere.
-FILTERED_WITHIN = 0.35
+FILTERED_WITHIN = 0.5
 
 
 # One session is named under silence when its support is this near the cut (log-odds) and its score this far ahead of

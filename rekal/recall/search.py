@@ -97,12 +97,17 @@ def _is_common(reader: IndexReader, name: str) -> bool:
     return sum(turns.values()) >= max(_FEW_TURNS, len(reader.units("turn")) * _FEW_SHARE)
 
 
+def is_about_speakers(reader: IndexReader, question: Question) -> bool:
+    """True if the question names people, and all of them are known from the names before turns alone."""
+    persons = {anchor.text for anchor in question.of_kind("person")}
+    return bool(persons) and persons <= set(reader.speakers.names) - set(list_authors(reader))
+
+
 def _spoken_sessions(reader: IndexReader, question: Question) -> Bools | None:
     """Mask by session number: sessions in which a person named speaks; None unless all named are speakers only."""
-    persons = [anchor.text for anchor in question.of_kind("person")]
-    speakers = reader.speakers
-    if not persons or not set(persons) <= set(speakers.names) - set(list_authors(reader)):
+    if not is_about_speakers(reader, question):
         return None
+    persons, speakers = [anchor.text for anchor in question.of_kind("person")], reader.speakers
     return speakers.sessions_of(reader.units("turn").session, persons, len(reader.sessions))
 
 

@@ -1,6 +1,6 @@
 """LoCoMo as documents: each conversation is a JSON file of messages with their senders, ingested and asked by command.
 
-    python scripts/industry-bench/documents.py --data FOLDER --to STORES [--every 4] [--recall="--strictness 0.2"]
+    python scripts/industry-bench/documents.py --data FOLDER --to STORES [--every 4] [--strictness 0.2]
 
 Ingests and embeds what STORES lacks, then asks ``rekal recall --json`` in this process as it would run in the daemon.
 Prints shares of verdicts of the answerable and of the adversarial questions, and how often the right session is among
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command import settings
 from disk_stores import new_repository
 from locomo import CATEGORIES, evidence, left_out, talk_turns
 
@@ -69,6 +70,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--strictness", type=float)
     parser.add_argument("--recall", default="", help="options of rekal recall, as one word")
     chosen = parser.parse_args()
     data, folder = chosen.data.resolve(), chosen.to.resolve()
@@ -76,7 +78,7 @@ def main() -> None:
     audit = json.loads((data / "locomo/locomo-audit-errors.json").read_text())
     faulty = left_out(audit, 0)
     answerable, adversarial = [], []
-    with kept_between_commands():
+    with settings(chosen.strictness, keywords=False), kept_between_commands():
         build(records, folder)
         for number, record in enumerate(records):
             ids = {turn["dia_id"]: at for at, (turn, _, _) in enumerate(talk_turns(record["conversation"]))}

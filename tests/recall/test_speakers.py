@@ -91,6 +91,13 @@ def test_evidence_about_a_speaker_comes_from_their_sessions(reader: IndexReader)
     assert PETS.id not in [hit.session_id for hit in other.sessions]
 
 
+def test_one_word_about_a_speaker_is_not_every_session_that_has_the_word(reader: IndexReader) -> None:
+    # By the word alone the parrot's session would answer, whoever has the parrot there.
+    answer = answer_question(reader, "what is Ines's parrot", NO_FILTERS, Options())
+    assert PETS.id not in [hit.session_id for hit in answer.sessions]
+    assert answer_question(reader, "parrot", NO_FILTERS, Options()).sessions[0].session_id == PETS.id
+
+
 def test_a_session_that_loses_its_labels_loses_its_speakers(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.append(session("talk", "Rosa: Hello.", "Rosa: Hello again."))
