@@ -64,6 +64,8 @@ def test_a_filter_without_a_topic_lists_its_sessions_newest_first(reader: IndexR
         ("what do I need to know before editing src/cache.py", ["ttl", "disk"]),
         ("what happened yesterday", ["login"]),
         ("what did we do in the last 3 days?", ["login", "ttl"]),
+        ("what did we do on March 2?", ["disk"]),
+        ("did we change anything between March 9 and March 10", ["ttl"]),
         ("what did Grace do last week?", []),
         ("what did Grace do this week?", ["login"]),
         ("what did codex change?", ["login"]),
@@ -75,6 +77,13 @@ def test_what_a_question_names_is_its_answer(reader: IndexReader, question: str,
     answer = ask(reader, question)
     assert shown(answer) == sessions
     assert answer.reason == ("" if sessions else "nothing_named")
+
+
+def test_a_month_is_answered_by_its_sessions_newest_first(reader: IndexReader) -> None:
+    answer = ask(reader, "what did we do in March")
+    assert (answer.verdict, answer.listed, shown(answer)[:2]) == ("INJECT", len(ALL), ["login", "ttl"])
+    empty = ask(reader, "what did we do in February")
+    assert (empty.verdict, empty.reason) == ("SILENCE", "nothing_named")
 
 
 def test_a_listed_session_shows_its_prompt_and_its_outcome(reader: IndexReader) -> None:
