@@ -112,7 +112,8 @@ def _fenced(rows: Sequence[GivenRow], tokens: int) -> tuple[str, list[GivenRow]]
 def _inert(text: str, limit: int) -> str:
     """``text`` on one line without anything that could end the fence."""
     flat = " ".join(text.split()).replace("<", "‹").replace(">", "›")
-    flat = "".join(c for c in flat if c.isprintable())
+    if not flat.isprintable():  # rarely, and looking at each character takes time that a prompt waits for
+        flat = "".join(c for c in flat if c.isprintable())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
