@@ -1,9 +1,10 @@
 """What one capture costs, as a process of its own: a transcript of 4 MB, and 500 transcripts of which none changed.
 
-    python -m benchmarks.bench_capture [--runs 5]
+    python -m benchmarks.bench_capture [--runs 5] [--many 200000]
 
 Prints the median of the processor time (the clock's would vary with other load) and its ratio to the budget. Without
-the shared recordings beside the checkout the large transcript is missing.
+the shared recordings beside the checkout the large transcript is missing. ``--many`` measures that many unchanged
+transcripts instead, with the most memory that the process held.
 """
 
 from __future__ import annotations
@@ -23,15 +24,27 @@ from pathlib import Path
 from benchmarks.bench_backfill import FIXTURES, environment, make_repository
 
 LARGE = FIXTURES / "claude" / "r23-skills-2.1.108-4MB.jsonl"
-BUDGET = {"large": 1.0, "unchanged": 0.3}
+BUDGET = {"large": 1.0, "unchanged": 0.3, "many": 10.0}
 """Seconds."""
+MEMORY_OF_MANY = 300
+"""MB."""
 
 
 def rekal(root: Path, *args: str) -> float:
     """Run `rekal`; the processor time it took, its children included."""
-    before = sum(os.times()[2:4])
-    subprocess.run([sys.executable, "-m", "rekal", *args], cwd=root, check=True, capture_output=True, timeout=600)
-    return sum(os.times()[2:4]) - before
+    return measure_process(root, *args)[0]
+
+
+def measure_process(root: Path, *args: str) -> tuple[float, float]:
+    """Run `rekal`; the processor time it took in seconds, its children included, and the most MB it held."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "rekal", *args], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"rekal {' '.join(args)} failed with {process.returncode}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def project(home: Path, root: Path) -> Path:
@@ -66,10 +79,25 @@ def measured(name: str, runs: int, root: Path, before: Callable[[], object]) -> 
     print(f"{name:10} {median:6.3f} s  ratio to the budget of {BUDGET[name]} s: {median / BUDGET[name]:.2f}")
 
 
+def measure_many(folder: Path, root: Path, count: int, runs: int) -> None:
+    """Print one line: ``rekal checkpoint`` beside ``count`` transcripts of this repository that did not change."""
+    many(folder, root, count)
+    first, held = measure_process(root, "checkpoint")
+    print(f"the first capture of {count}: {first:.1f} s, {held:.0f} MB")
+    took = [measure_process(root, "checkpoint") for _ in range(runs)]
+    median, most = statistics.median(time for time, _ in took), max(memory for _, memory in took)
+    print(
+        f"many       {median:6.3f} s, {most:.0f} MB"
+        f"  ratio to the budgets of {BUDGET['many']} s and {MEMORY_OF_MANY} MB:"
+        f" {median / BUDGET['many']:.2f}, {most / MEMORY_OF_MANY:.2f}"
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--runs", type=int, default=5, help="runs of each kind")
+    parser.add_argument("--many", type=int, help="only this: so many transcripts that did not change")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         base = Path(name).resolve()
@@ -79,6 +107,9 @@ def main() -> None:
         make_repository(root, 1)
         rekal(root, "init", "--backfill", "0", "--hooks-only")
         folder = project(home, root)
+        if options.many:
+            measure_many(folder, root, options.many, options.runs)
+            return
         many(folder, root, 500)
         rekal(root, "checkpoint")
         measured("unchanged", options.runs, root, lambda: None)

@@ -1,6 +1,20 @@
 # Everything here is plain POSIX sh and starts as few processes as it can: a commit is waiting.
 set +e # husky runs its hooks under `sh -e`
 
+# A relative entry of PATH, or an empty one, names whatever the work tree holds: our part looks for no program there.
+rekal_user_path=$PATH
+case :$PATH: in
+    *:[!/]*)
+        rekal_rest=$PATH:
+        PATH=
+        while [ -n "$rekal_rest" ]; do
+            case $rekal_rest in /*) PATH=$PATH${PATH:+:}${rekal_rest%%:*} ;; esac
+            rekal_rest=${rekal_rest#*:}
+        done
+        PATH=${PATH:-/usr/bin:/bin}
+        ;;
+esac
+
 # Finds this clone's store without asking git (a process costs a millisecond or more). What the work tree holds is not
 # looked at: a checkout may bring anything. Sets rekal_git (this work tree's git directory), rekal_common (the shared
 # one), rekal_home (what rekal keeps in it) and rekal_root (the main work tree, absolute).
@@ -135,5 +149,6 @@ rekal_has_chained() {
 # Runs that hook and answers with its exit code.
 rekal_chained() {
     rekal_has_chained || return 0
+    PATH=$rekal_user_path # it runs as if we were not here
     @CHAINED@
 }

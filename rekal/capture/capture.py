@@ -130,7 +130,7 @@ class _Work(msgspec.Struct, frozen=True):
         note_places(layout.run, job.where.roots)
         if since is not None:
             job = _with_former_places(layout, repo, job, since, known.sources, warnings)
-        todo = read_sources.find_changed_sources(job, {key: (s.size, s.mtime_ns) for key, s in known.sources.items()})
+        todo = read_sources.find_changed_sources(job, known.sources)
         if since is not None:
             todo = read_sources.changed_since(todo, since)
         if spooled.broken:

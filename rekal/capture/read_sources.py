@@ -66,17 +66,25 @@ class SourceReading(msgspec.Struct, frozen=True):
     warning: str | None = None
 
 
-def find_changed_sources(job: Job, known: Mapping[str, tuple[int, int]]) -> list[tuple[Adapter, Source]]:
-    """Sources whose revision is not the known one, oldest first: an original comes before its copies."""
-    found = {source.key: (adapter, source) for adapter in job.adapters for source in adapter.discover(job.where)}
+def find_changed_sources(job: Job, known: Mapping[str, SourceState]) -> list[tuple[Adapter, Source]]:
+    """Sources whose size or time is not the known one, oldest first: an original comes before its copies."""
+    found: dict[str, tuple[Adapter, Source] | None] = {}  # None: unchanged, and not worth the memory of a path
+    for adapter in job.adapters:
+        for source in adapter.discover(job.where):
+            found[source.key] = None if _is_unchanged(source, known) else (adapter, source)
     for key, agent in job.elsewhere.items():
-        adapter = next((one for one in job.adapters if one.name == agent), None)
+        reader = next((one for one in job.adapters if one.name == agent), None)
         with contextlib.suppress(OSError):  # deleted, as transcripts are after a time
             stat = Path(key).stat()
-            if adapter is not None and key not in found:
-                found[key] = adapter, Source(agent, key, Path(key), stat.st_size, stat.st_mtime_ns)
-    changed = [pair for key, pair in found.items() if known.get(key) != (pair[1].size, pair[1].mtime_ns)]
-    return sorted(changed, key=lambda pair: (pair[1].mtime_ns, pair[1].key))
+            if reader is not None and key not in found:
+                source = Source(agent, key, Path(key), stat.st_size, stat.st_mtime_ns)
+                found[key] = None if _is_unchanged(source, known) else (reader, source)
+    return sorted(filter(None, found.values()), key=lambda pair: (pair[1].mtime_ns, pair[1].key))
+
+
+def _is_unchanged(source: Source, known: Mapping[str, SourceState]) -> bool:
+    state = known.get(source.key)
+    return state is not None and (state.size, state.mtime_ns) == (source.size, source.mtime_ns)
 
 
 def changed_since(sources: Sequence[tuple[Adapter, Source]], when: datetime) -> list[tuple[Adapter, Source]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Any, cast
 
@@ -16,6 +15,7 @@ from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, fail, say
 from rekal.memory.events import MEMORY_TYPES, MemoryType
 from rekal.memory.matchers import matcher_from
 from rekal.memory.write import NewMemory
+from rekal.plain_text import clean_line, fence_lines
 from rekal.recall.answer import Answer, Hit
 from rekal.store.usage_log import CHARACTERS_OF_A_TOKEN, add_use
 
@@ -23,7 +23,6 @@ BUDGET = 1_500  # tokens of a recall unless the caller says otherwise
 _MOST_BUDGET = 1_800
 _MOST_TURNS = 60
 _PAGE = 8_000  # characters of a page of a session
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ELSEWHERE = (
     "there is no repository with a rekal store here; memories go to your personal store (`rekal init` makes one)"
 )
@@ -31,9 +30,19 @@ Fields = dict[str, Any]
 
 
 def flat_text(text: str, limit: int) -> str:
-    """``text`` on one line without control characters, cut to ``limit`` characters."""
-    flat = " ".join(_CONTROL.sub("", text).split())
+    """``text`` on one line without hidden characters, cut to ``limit`` characters."""
+    flat = " ".join(clean_line(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def _write_lines(lines: list[str]) -> str:
+    """``lines`` as an answer: whatever name stands in one of them, it stays one line."""
+    return "\n".join(map(clean_line, lines))
+
+
+def _fence(lines: list[str], whose: str) -> list[str]:
+    """``lines`` between marks that nobody can foresee; none where there are none."""
+    return list(fence_lines(lines, whose)) if lines else []
 
 
 def _day(when: datetime | None) -> str:
@@ -59,7 +68,7 @@ def _core_recall(call: AgentCall) -> ToolAnswer:
 
 def write_answer_text(answer: Answer) -> str:
     """A recall's answer as text: the verdict, memories, turns with their handles, words that nothing covers."""
-    lines = [f"{answer.verdict} {answer.reason}".strip()]
+    lines: list[str] = []
     for row in answer.memories or ():
         because = f" because {flat_text(row.because, 160)}" if row.because else ""
         instead = f"; instead: {flat_text(row.instead, 160)}" if row.instead else ""
@@ -81,7 +90,8 @@ def write_answer_text(answer: Answer) -> str:
     if answer.uncovered:
         lines.append(f"uncovered: {', '.join(flat_text(word, 40) for word in answer.uncovered)}")
     lines += [f"note: {flat_text(note, 200)}" for note in answer.notes if "behind" in note or "left out" in note]
-    return "\n".join(lines)
+    head = f"{answer.verdict} {answer.reason}".strip()
+    return _write_lines([head, *_fence(lines, "words of past sessions")])
 
 
 def _core_hit_lines(hit: Hit) -> list[str]:
@@ -119,14 +129,15 @@ def _core_read_session(call: AgentCall) -> ToolAnswer:
             lines.append(row)
         else:
             lines += [f"more: go on with first={first + count}"] if one.truncated else []
-    return say("\n".join(lines))
+    return say(_write_lines(_fence(lines, "words of a past session")))
 
 
 def _why(call: AgentCall) -> ToolAnswer:
     if call.desk.app is None:
         return fail(_ELSEWHERE)
     answer = explain_target(call.desk.app, call.text("target"))
-    lines = [f"{answer.recorded} of {answer.lines} lines have a record" if answer.path else f"commit {answer.target}"]
+    head = f"{answer.recorded} of {answer.lines} lines have a record" if answer.path else f"commit {answer.target}"
+    lines: list[str] = []
     for one in answer.reasons[:6]:
         place = f"lines {one.first}-{one.last}: " if one.first else ""
         commit = f"{(one.commit or '')[:10]} {flat_text(one.subject or '', 80)}"
@@ -139,12 +150,12 @@ def _why(call: AgentCall) -> ToolAnswer:
         if one.because is not None:
             label = "because" if one.because.kind == "reason" else one.because.kind
             lines.append(f'  {label}: "{flat_text(one.because.text, 400)}"')
-    return say("\n".join(lines))
+    return say(_write_lines([head, *_fence(lines, "words of past sessions")]))
 
 
 def _check(call: AgentCall) -> ToolAnswer:
     checked = check_proposal(call.desk, call.text("plan"), call.texts("files"))
-    lines: list[str] = [checked.level]
+    lines: list[str] = []
     for one in checked.findings:
         rule = one.finding.memory
         because = f" because {flat_text(rule.because, 200)}" if rule.because else ""
@@ -153,7 +164,7 @@ def _check(call: AgentCall) -> ToolAnswer:
             f"{one.finding.level} {rule.id[:10]} {_day(rule.occurred_at)} {flat_text(rule.actor, 40)}, {rule.state}: "
             f"{flat_text(rule.text, 300)}{because}{instead} ({one.finding.because})"
         )
-    return say("\n".join(lines))
+    return say(_write_lines([checked.level, *_fence(lines, "words of memories")]))
 
 
 def _core_remember(call: AgentCall) -> ToolAnswer:
@@ -170,7 +181,7 @@ def _core_remember(call: AgentCall) -> ToolAnswer:
     lines = [f"{made.memory.state} {made.memory.id[:10]} ({made.memory.type})"]
     lines += [f"note: {note}" for note in made.notes]
     lines += [f"{one.why} {one.second.id[:10]}: {flat_text(one.second.text, 200)}" for one in made.conflicts[:5]]
-    return say("\n".join(lines))
+    return say(_write_lines(lines))
 
 
 def _core_forget(call: AgentCall) -> ToolAnswer:

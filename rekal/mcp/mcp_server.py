@@ -5,6 +5,7 @@ Only this module and :mod:`rekal.mcp.http` import the SDK, which takes most of a
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import anyio
 import anyio.to_thread
 import mcp.types as types
+import msgspec
 from jsonschema import Draft7Validator
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -25,6 +27,7 @@ from rekal.errors import RekalError
 from rekal.mcp.graph_profile import RESOURCE, graph_fields
 from rekal.mcp.tool_profiles import INSTRUCTIONS, tools_of
 from rekal.mcp.tools import AgentCall, Tool, ToolAnswer, fail, pretty
+from rekal.plain_text import clean_text, escape_hidden
 
 _MOST_CONNECTIONS = 1_000
 _ROOTS_PATIENCE = 2.0  # seconds for a client to say which folders it works in
@@ -96,7 +99,10 @@ class RekalServer:
 
     def answer(self, name: str, arguments: Mapping[str, Any], client: _Connection | None = None) -> ToolAnswer:
         """Run one call; whatever is wrong with it, or goes wrong, is an answer of one sentence."""
-        client = client or self._alone
+        answer = self._run_call(name, arguments, client or self._alone)
+        return msgspec.structs.replace(answer, texts=tuple(map(_clean_block, answer.texts)))
+
+    def _run_call(self, name: str, arguments: Mapping[str, Any], client: _Connection) -> ToolAnswer:
         tool = self.tools.get(name)
         if tool is None:
             return fail(f"MCP error -32602: Tool {name} not found")
@@ -166,7 +172,7 @@ class RekalServer:
         from rekal.app.memory_graph import read_graph
 
         with _ONE_AT_A_TIME:
-            return pretty(graph_fields(read_graph(self.desk(client))))
+            return _clean_block(pretty(graph_fields(read_graph(self.desk(client)))))
 
     async def _subscribe(self, context: Any, params: Any) -> types.EmptyResult:
         self._subscribers[_connection_key(context.session)] = context.session
@@ -187,6 +193,18 @@ class RekalServer:
 def _connection_key(session: Any) -> int:
     """A number for a connection. The SDK makes a session for each request; what a client said of itself is one."""
     return id(session.client_params or session)
+
+
+def _clean_block(text: str) -> str:
+    """A content block without hidden characters; in JSON they are escapes, so that its values stay what they are."""
+    cleaned = clean_text(text)
+    if cleaned == text or text[:1] not in ("{", "["):
+        return cleaned
+    try:
+        json.loads(text)
+    except ValueError:
+        return cleaned
+    return escape_hidden(text)
 
 
 def root_paths(roots: Sequence[types.Root]) -> list[Path]:

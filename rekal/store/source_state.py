@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
@@ -49,14 +50,14 @@ def read_states(con: Connection) -> dict[str, SourceState]:
     rows = con.execute(
         """SELECT source, agent, size, mtime_ns, "offset", prefix_hash, session_id, belongs, skipped_bytes, drift, error
            FROM source_state"""
-    ).fetchall()
-    return {row[0]: make_record(SourceState, (*row[:9], msgspec.json.decode(row[9]), row[10])) for row in rows}
-
-
-def read_revisions(con: Connection) -> dict[str, tuple[int, int]]:
-    """Size and time of every known source: all that is needed to see that nothing changed."""
-    rows = con.execute("SELECT source, size, mtime_ns FROM source_state").fetchall()
-    return {str(source): (int(size), int(mtime)) for source, size, mtime in rows}
+    )
+    states: dict[str, SourceState] = {}
+    nothing: dict[str, int] = {}  # of almost every source: one for all of them
+    while batch := rows.fetchmany(1000):  # there may be 200,000, whose rows need not all be in memory beside the states
+        for row in batch:
+            drift = nothing if row[9] == "{}" else msgspec.json.decode(row[9])
+            states[row[0]] = make_record(SourceState, (row[0], sys.intern(row[1]), *row[2:9], drift, row[10]))
+    return states
 
 
 def save_states(con: Connection, found: Sequence[SourceState]) -> None:

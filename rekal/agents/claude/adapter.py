@@ -208,35 +208,34 @@ def find_sources(where: Where, agent: str) -> Iterator[Source]:
     narrowing = Narrowing(where.roots)
     for projects in (config / "projects" for config in config_directories(where)):
         try:
-            folders = [folder for folder in _list_folder(projects) if narrowing.admits(folder.name)]
+            folders = [projects / name for name in _list_names(projects) if narrowing.admits(name)]
         except OSError:
             yield Source(agent, str(projects), projects, 0, 0)
             continue
         for folder in folders:
             try:
-                found = list(_of_folder(folder, agent))
+                yield from _of_folder(folder, agent)
             except OSError:
-                found = [Source(agent, str(folder), folder, 0, 0)]
-            yield from found
+                yield Source(agent, str(folder), folder, 0, 0)
 
 
-def _list_folder(folder: Path) -> list[Path]:
+def _list_names(folder: Path) -> list[str]:
     try:
-        return sorted(folder.iterdir())
+        return sorted(path.name for path in folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
 def _of_folder(folder: Path, agent: str) -> Iterator[Source]:
-    entries = _list_folder(folder)
-    for path in entries:
-        if path.suffix == ".jsonl" and (source := _source(path, agent)):
+    names = _list_names(folder)  # there may be 200,000, and a path takes much more memory
+    for name in names:
+        if name.endswith(".jsonl") and (source := _source(folder / name, agent)):
             yield source
     # Sessions first: a sub-agent's parent must be stored before a commit is linked to both.
-    for session in entries:
-        if session.suffix != ".jsonl":
-            for path in sorted((session / "subagents").rglob("*.jsonl")):
-                if source := _source(path, agent, str(folder / f"{session.name}.jsonl")):
+    for name in names:
+        if not name.endswith(".jsonl"):
+            for path in sorted((folder / name / "subagents").rglob("*.jsonl")):
+                if source := _source(path, agent, str(folder / f"{name}.jsonl")):
                     yield source
 
 

@@ -11,7 +11,6 @@ from rekal.app.context import App, find_app, is_for_agent, local_now
 from rekal.cli.output import (
     AgentName,
     count_of,
-    fence_lines,
     format_day,
     format_name,
     format_origin,
@@ -24,7 +23,7 @@ from rekal.cli.output import (
 )
 from rekal.daemon.spawn import wake_daemon, wake_worker
 from rekal.errors import FOUND, NoRepository, NotInitialised, StoreError, UsageError
-from rekal.plain_text import clean_text
+from rekal.plain_text import clean_text, fence_lines
 from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin, StorePerson
 from rekal.recall.question import refuse_thin
 from rekal.recall.silences import describe_silence

@@ -10,7 +10,6 @@ from rekal.app import read_ledger
 from rekal.app.context import find_app, is_for_agent, parse_handle
 from rekal.app.read_ledger import ShownSession
 from rekal.cli.output import (
-    fence_lines,
     format_day,
     format_minute,
     format_name,
@@ -24,7 +23,7 @@ from rekal.cli.output import (
 )
 from rekal.cli.verbs.hosts.web import page_path, show_page
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
-from rekal.plain_text import clean_text
+from rekal.plain_text import clean_text, fence_lines
 
 
 @click.command("show")

@@ -10,9 +10,10 @@ from rekal.app.context import find_app
 from rekal.app.desk import desk_here
 from rekal.app.overview import hand_out
 from rekal.app.transfer.export_log import FORMATS, export_log
-from rekal.cli.output import print_export, print_note
+from rekal.cli.output import print_block, print_export, print_note
 from rekal.cli.verbs.hosts.web import require_packages
 from rekal.errors import FOUND, UsageError
+from rekal.plain_text import escape_hidden
 from rekal.recall.silences import describe_silence
 
 
@@ -41,7 +42,12 @@ def command(session: str | None, page: Path | None, answer: str | None, format_:
         return _write_page(page, session, answer)
     if session or answer:
         return _print_markdown(session, answer)
-    print_export(export_log(desk_here(via="cli"), format_, personal=personal))
+    text = export_log(desk_here(via="cli"), format_, personal=personal)
+    if format_ == "markdown":
+        print_block(text)
+    else:
+        # What Anthropic's server wrote is given back byte for byte; our own lines hold the same values with escapes.
+        print_export(text if format_ == "anthropic" else escape_hidden(text))
     return FOUND
 
 
@@ -53,10 +59,10 @@ def _print_markdown(session: str | None, question: str | None) -> int:
     app = find_app()
     app.require_store()
     if session:
-        print_export(write_session_page(hand_out.read_session_to_hand_out(app, session)))
+        print_block(write_session_page(hand_out.read_session_to_hand_out(app, session)))
         return FOUND
     found = hand_out.ask_to_hand_out(app, str(question))
-    print_export(write_answer_page(found, describe_silence(found, {})))
+    print_block(write_answer_page(found, describe_silence(found, {})))
     return found.exit_code
 
 
