@@ -14,7 +14,7 @@ from rekal.app.memory_views import find_memories_here, find_memory
 from rekal.errors import UsageError
 from rekal.mcp.tools import SHORTEST_ID, AgentCall, Tool, ToolAnswer, fail, pretty, say
 from rekal.memory.write import NewMemory
-from rekal.plain_text import clean_line, clean_text, fence_lines
+from rekal.plain_text import clean_line, clean_text
 
 _MOST = 100
 _DATED = re.compile(r"^\[\d{4}")
@@ -63,12 +63,11 @@ def _search_search(call: AgentCall) -> ToolAnswer:
     if not rows:
         return say(_BELOW if found.below else _NOTHING, structured)
     blocks = [f"[{clean_line(one['source'])}] (score: {one['score']:.3f})\n{clean_text(one['text'])}" for one in rows]
-    fenced = "\n".join(fence_lines(["\n---\n".join(blocks)], "words of past sessions and memories"))
     ids = ",".join(str(one["id"]) for one in rows)
     took = round(1000 * (time.perf_counter() - start))
     count = f"{len(rows)} results from {len({one['source'] for one in rows})} sources ({took}ms)"
     told = "".join(f"\nNote: {note}" for note in notes)
-    return say(f"{fenced}\n---\n{count}\n[result-id: {ids}]{told}", structured)
+    return say("\n---\n".join(blocks) + f"\n---\n{count}\n[result-id: {ids}]{told}", structured)
 
 
 class _RecallRows:

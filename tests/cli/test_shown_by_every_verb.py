@@ -189,7 +189,6 @@ def test_an_agent_gets_results_of_tools_behind_marks_that_nobody_can_foresee(poi
         ("core", "read_session", {"session": "HEAD"}),
         ("core", "why", {"target": "queue.py:1"}),
         ("core", "check", {"plan": "use Redis for the zebra queue"}),
-        ("recall", "recall_search", {"query": ASKED}),
     ]
     for profile, tool, arguments in calls:
         server = RekalServer(profile, cwd=poisoned.root)
