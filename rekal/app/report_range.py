@@ -52,8 +52,12 @@ class RangeReport(msgspec.Struct, frozen=True):
     memories: list[CitedMemory] | msgspec.UnsetType = msgspec.UNSET
 
 
-def report_range(app: App, span: str) -> RangeReport:
-    """Report on ``span``, a range as git writes it: at most 1,000 commits, oldest first. UsageError for no range."""
+def report_range(app: App, span: str | None) -> RangeReport:
+    """Report on ``span``, a range as git writes it: at most 1,000 commits, oldest first; None: what this branch adds.
+
+    UsageError for no range, or when nobody can tell what the branch was begun from.
+    """
+    span = span or _find_own_range(app)
     commits = list(_read_commits(app, span))
     with open_ledger(app.layout.data, read_only=True) as ledger:
         reasons = explain_commits(ledger.con, app.repo, commits)
@@ -65,6 +69,18 @@ def report_range(app: App, span: str) -> RangeReport:
     rows = [ReportedCommit(c.sha, c.author, c.subject, reasons[c.sha]) for c in commits]
     covered = sum(any(r.level != "none" for r in row.reasons) for row in rows)
     return RangeReport(span, rows, covered, dict(found.kinds), unreadable, decided or msgspec.UNSET)
+
+
+def _find_own_range(app: App) -> str:
+    """The range of what this branch adds to the remote's default branch, else to a local main or master."""
+    chosen, here = app.config.transport, app.repo.branch()
+    remote = next(iter(sorted(chosen.remotes)), "origin")
+    bases = [f"remotes/{remote}/{name}" for name in (chosen.mainline or "HEAD", "main", "master")]
+    bases += [f"heads/{name}" for name in ("main", "master") if name != here]
+    for base in bases:
+        if app.repo.ask("rev-parse", "--verify", "--quiet", f"refs/{base}^{{commit}}"):
+            return f"{base}..HEAD"  # a short name could be a tag's
+    raise UsageError("git knows no default branch that this one adds to", "write BASE..HEAD, for example HEAD~5..HEAD")
 
 
 def _read_commits(app: App, span: str) -> Iterator[BlamedCommit]:

@@ -46,6 +46,19 @@ def test_markdown_keeps_recalled_words_words(rekal: Rekal, home: Path) -> None:
     assert r"\!\[this\](" in out and r"\@everybody" in out
 
 
+def test_without_a_range_the_report_is_on_what_the_branch_adds(rekal: Rekal, base: str) -> None:
+    here = git(rekal.root, "branch", "--show-current").strip()
+    git(rekal.root, "branch", "-m", here, "work")
+    alone = rekal("report")
+    assert alone.code == 2 and "write BASE..HEAD" in alone.err
+    git(rekal.root, "branch", "main", base)
+    assert rekal("report", "--json").json["range"] == "heads/main..HEAD"
+    git(rekal.root, "update-ref", "refs/remotes/origin/trunk", "HEAD~1")
+    git(rekal.root, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+    answer = rekal("report", "--json").json  # what the remote has counts more than a branch of the same name here
+    assert (answer["range"], len(answer["commits"])) == ("remotes/origin/HEAD..HEAD", 1)
+
+
 def test_json_and_an_empty_range(rekal: Rekal, base: str) -> None:
     answer = rekal("report", f"{base}..HEAD", "--json").json
     assert (len(answer["commits"]), answer["covered"], answer["secrets"]) == (2, 1, {})

@@ -20,6 +20,7 @@ from rekal.cli.output import (
     print_record,
     short_id,
 )
+from rekal.cli.progress import show_work
 from rekal.errors import FOUND, NOTHING_FOUND
 from rekal.store.session_list import SessionFilter, TextFilter
 
@@ -50,7 +51,9 @@ def command(text: str, limit: int, everything: bool, as_json: bool, **chosen: An
         branch=chosen["branch"],
         path=None if chosen["path"] is None else app.path_in_repo(chosen["path"]),
     )
-    answer = read_ledger.find_text(app, text, TextFilter(role=chosen["role"], sessions=sessions, regex=chosen["regex"]))
+    with show_work("looking through the turns"):
+        wanted = TextFilter(role=chosen["role"], sessions=sessions, regex=chosen["regex"])
+        answer = read_ledger.find_text(app, text, wanted)
     print_record(answer, as_json, lambda found: _lines(found, len(found.turns) if everything else limit))
     return FOUND if answer.turns else NOTHING_FOUND
 

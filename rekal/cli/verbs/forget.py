@@ -15,6 +15,7 @@ from rekal.app.forget_everywhere import ForgetAnswer
 from rekal.app.memories import MemoryQuery, list_memories, memory_history
 from rekal.app.memory_views import forget_personal
 from rekal.cli.output import confirm, count_of, format_minute, json_option, print_note, print_record
+from rekal.cli.progress import show_work
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED, UsageError
 from rekal.forget.request import ForgetRequest
 from rekal.memory.state import STATES
@@ -74,7 +75,8 @@ def command(
         return FOUND if past.acts else NOTHING_FOUND
     if request == ForgetRequest():
         raise UsageError("nothing was named", "name a session, a turn or a memory, or use --text, --pattern or --path")
-    answer = forget_everywhere.preview_forgetting(app, request)
+    with show_work("looking for what would go"):
+        answer = forget_everywhere.preview_forgetting(app, request)
     if not dry_run:
         if not yes and not confirm(f"Forget {_describe_counts(answer.erased)} for good?"):
             print_note("nothing was forgotten")

@@ -21,6 +21,7 @@ from rekal.cli.output import (
     print_record,
     short_id,
 )
+from rekal.cli.progress import show_work
 from rekal.errors import FOUND, NOTHING_FOUND, UsageError
 from rekal.model import SessionRange
 from rekal.store.commit_rows import LogFilter
@@ -71,7 +72,8 @@ def command(limit: int, rest: tuple[str, ...], as_json: bool, **chosen: Any) -> 
             until=read_moment(app, chosen["until"], end=True),
             rewritten=chosen["everything"],
         )
-        answer = read_ledger.read_log(app, limit, wanted)
+        with show_work("reading commits"):
+            answer = read_ledger.read_log(app, limit, wanted)
     short = _one_lines if chosen["oneline"] else _lines
     print_record(answer, as_json, _rewrite_lines if rewrites else short)
     return FOUND if answer.checkpoints or answer.rewrites else NOTHING_FOUND

@@ -12,23 +12,27 @@ from rekal.app.context import find_app
 from rekal.app.report_range import RangeReport, ReportedCommit
 from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, json_option, one_line, print_record, short_id
+from rekal.cli.progress import show_work
 from rekal.cli.verbs.why import label_reason, name_source, quote_prompt
 from rekal.errors import FOUND, NOTHING_FOUND, REFUSED
 
 
 @click.command("report")
-@click.argument("span", metavar="BASE..HEAD")
+@click.argument("span", metavar="[BASE..HEAD]", required=False)
 @click.option("--format", "form", type=click.Choice(["text", "markdown"]), default="text", show_default=True)
 @json_option
-def command(span: str, form: str, as_json: bool) -> int:
+def command(span: str | None, form: str, as_json: bool) -> int:
     """For a pull request: the commits of a range, each with its prompt and reason in three lines.
+
+    Without a range: what this branch adds to the remote's default branch, else to main or master here.
 
     Exit code 5 when a secret is found in the sessions of these commits or in what refs/rekal carries; only its kind is
     printed. Exit code 1 when the range has no commits.
     """
     app = find_app()
     app.require_store()
-    answer = report_range.report_range(app, span)
+    with show_work("reading commits, their sessions and what was shared"):
+        answer = report_range.report_range(app, span)
     print_record(answer, as_json, _markdown_lines if form == "markdown" else _text_lines)
     if answer.secrets:
         return REFUSED

@@ -10,6 +10,7 @@ from rekal.app import explain_lines
 from rekal.app.context import find_app
 from rekal.cli.memory_output import cited_row
 from rekal.cli.output import format_day, format_origin, json_option, one_line, print_record, short_id
+from rekal.cli.progress import show_work
 from rekal.errors import FOUND, NOTHING_FOUND
 
 if TYPE_CHECKING:  # loaded while git works: see `rekal.app.explain_lines`
@@ -31,7 +32,8 @@ def command(target: str, as_json: bool) -> int:
     """
     app = find_app()
     app.require_store()
-    answer = explain_lines.explain_target(app, target)
+    with show_work("looking for who wrote it"):
+        answer = explain_lines.explain_target(app, target)
     print_record(answer, as_json, format_why)
     return FOUND if any(reason.level != "none" for reason in answer.reasons) else NOTHING_FOUND
 
