@@ -56,7 +56,7 @@ class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of recall."""
 
     strictness: float = 0.4
-    budget: int = 600
+    budget: int = 390
     limit: int = 5
     daemon: Literal["auto", "off"] = "auto"
 

@@ -37,7 +37,9 @@ class Memory:
         self._path = Path(path).absolute()
         self._kind = "agent" if agent else "human"
 
-    def recall(self, question: str, *, file: str | None = None, since: str | None = None, budget: int = 600) -> Answer:
+    def recall(
+        self, question: str, *, file: str | None = None, since: str | None = None, budget: int | None = None
+    ) -> Answer:
         """Answer a question from sessions and memories: INJECT, KNOWLEDGE or SILENCE, with the evidence."""
         from rekal.app.ask_question import AskedQuestion, ask_question
         from rekal.errors import NotInitialised

@@ -146,10 +146,10 @@ def is_telling(sentence: Sentence) -> bool:
         return False  # a line in bold is a heading
     if _count_words(said) < _FEWEST_WORDS:
         return False
-    return bool(_STRONG_CAUSE.search(said)) or not _is_narration(said)
+    return bool(_STRONG_CAUSE.search(said)) or not is_narration(said)
 
 
-def _is_narration(said: str) -> bool:
+def is_narration(said: str) -> bool:
     """True if words only say what their speaker is doing or about to do."""
     said = _straight(said)
     return bool(_NARRATION.search(said) or _LET_ME.search(said) or (_GERUND.match(said) and not _NO_GERUND.match(said)))

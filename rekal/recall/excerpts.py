@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -14,13 +15,17 @@ from rekal.index.reader import Bools, IndexedText, IndexReader
 from rekal.recall.answer import Hit, Row
 from rekal.recall.mentions import Reach
 from rekal.recall.question import read_question
+from rekal.recall.row_text import SHORT_ROW, is_worth_a_row, snap_to_sentences
 from rekal.recall.scores import Floats
 from rekal.recall.search import Look
 from rekal.store.database import make_record, with_zone
 
 # Measured on English and code chat: about four characters a token.
 _CHARS_A_TOKEN = 4
-_LONGEST_ROW = 480
+_LONGEST_ROW = 120
+_LONGEST_LISTED = 480  # characters of a prompt or an outcome, where a question lists sessions
+_HEAD = 32  # characters that every row has before its text
+_TRIED_FIRST = 4  # best turns of a session, the first that says something is its first row
 _MOST_ROWS = 60
 _SHORTEST_ROW = 80
 _READ_WHOLE = 20_000  # characters; of a longer turn only what is around the question's words is read
@@ -31,6 +36,7 @@ _LOOKED_AT = 8  # turns at either end of a session, for its prompt and its outco
 SHOWN_WITHIN = 0.5  # of the best session's score
 _SAME_WORK = timedelta(hours=12)  # between the starts of two sessions of one piece of work
 _SAME_FILES = 2  # that both touched, and half of those of either at least
+_PEOPLE = ("human", "steering")
 _WORD = re.compile(r"\S+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -53,30 +59,48 @@ def excerpt_sessions(reader: IndexReader, seen: Look, limit: int, budget: int) -
     turns = reader.units("turn")
     mine = np.flatnonzero(np.isin(turns.session, numbers) & seen.allowed)
     order = mine[np.lexsort((mine, -seen.turns[mine]))]
-    firsts = [int(order[np.flatnonzero(turns.session[order] == n)[0]]) for n in numbers if n in turns.session[order]]
     left = budget * _CHARS_A_TOKEN
-    # Whatever is printed of the first ones, the last session keeps room for its row.
-    firsts = firsts[: max(1, left // _SHORTEST_ROW)]
-    share = max(_SHORTEST_ROW, min(_LONGEST_ROW, left // max(1, len(firsts))))
-    wanted = list(dict.fromkeys([*firsts, *(int(p) for p in order[:_MOST_ROWS])]))
-    said = {t.doc_id: t for t in reader.texts([int(turns.doc[p]) for p in wanted])}
+    best = [order[turns.session[order] == number][:_TRIED_FIRST].tolist() for number in numbers]
+    read = dict.fromkeys([*(place for places in best for place in places), *order[:_MOST_ROWS].tolist()])
+    said = {t.doc_id: t for t in reader.texts([int(turns.doc[p]) for p in read])}
+    # Judged when its turn comes: most of the best sixty never are, and one costs a tenth of a millisecond.
+    worth = cache(lambda place: _is_worth_a_row(said[int(turns.doc[place])]))
+    firsts = _choose_firsts(best, worth)[: max(1, left // _SHORTEST_ROW)]
+    share = max(_SHORTEST_ROW, min(_LONGEST_ROW, left // max(1, len(firsts)) - _HEAD))
+    wanted = list(dict.fromkeys([*firsts, *order[:_MOST_ROWS].tolist()]))
     rows: dict[int, list[Row]] = {number: [] for number in numbers}
     weights = dict(zip(seen.lexical.postings.terms, seen.found.idf.tolist(), strict=True))
     finder = text.TermFinder(weights)
     for place in wanted:
         turn, is_first = said[int(turns.doc[place])], place in firsts
+        if not is_first and left < _HEAD + SHORT_ROW:
+            break
         # Cutting is most of the work; a long turn's excerpt is never much shorter than the longest row.
-        if not is_first and left < _LONGEST_ROW // 2 < len(turn.text.strip()):
+        if not is_first and (left < _LONGEST_ROW // 2 < len(turn.text.strip()) or not worth(place)):
             continue
-        excerpt, cut = _cut_excerpt(turn.text, weights, finder, share if is_first else _LONGEST_ROW)
-        if not is_first and len(excerpt) > left:
+        agent = turn.role not in _PEOPLE
+        excerpt, cut = _cut_excerpt(turn.text, weights, finder, share if is_first else _LONGEST_ROW, agent=agent)
+        taken = rows[int(turns.session[place])]
+        if not is_first and (len(excerpt) + _HEAD > left or (len(excerpt) <= SHORT_ROW and taken)):
             continue
-        left -= len(excerpt)
+        left -= len(excerpt) + _HEAD
         score = round(float(seen.turns[place]), 3)
         row = Row(int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), excerpt, cut, score)
-        rows[int(turns.session[place])].append(row)
+        taken.append(row)
     shown = {n: sorted(rows[n], key=lambda r: r.seq) for n in numbers if rows[n]}
     return _group_same_work(reader, _make_hits(reader, shown, {n: float(seen.sessions[n]) for n in shown}))
+
+
+def _choose_firsts(best: Sequence[Sequence[int]], worth: Callable[[int], bool]) -> list[int]:
+    """The turn of each session that is printed whatever becomes of the rest: its best one that says something.
+
+    A session of nothing but "yes" and narration is still shown by its best turn.
+    """
+    return [next((place for place in places if worth(place)), places[0]) for places in best if places]
+
+
+def _is_worth_a_row(turn: IndexedText) -> bool:
+    return is_worth_a_row(turn.text[:_READ_WHOLE], turn.role in _PEOPLE)
 
 
 def list_shown_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bools, budget: int) -> list[Hit]:
@@ -90,7 +114,7 @@ def list_shown_sessions(reader: IndexReader, numbers: Sequence[int], turns: Bool
     for number in numbers:
         said = [texts[int(units.doc[place])] for place in dict.fromkeys(ends[number])]
         chosen = dict.fromkeys((*_first_prompt(said), *_last_answer(said)))
-        shown[number] = [_plain_row(turn, min(most, _LONGEST_ROW)) for turn in chosen]
+        shown[number] = [_plain_row(turn, min(most, _LONGEST_LISTED)) for turn in chosen]
     return _make_hits(reader, shown, {})
 
 
@@ -106,34 +130,29 @@ def _last_answer(said: Sequence[IndexedText]) -> list[IndexedText]:
 
 
 def _plain_row(turn: IndexedText, most: int) -> Row:
-    whole = turn.text.strip()
-    return Row(
-        int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), whole[:most], len(whole) > most, 0.0
-    )
+    said, cut = snap_to_sentences(turn.text.strip(), 0, most, agent=turn.role not in _PEOPLE)
+    return Row(int(turn.seq or 0), turn.role or "", _to_datetime(turn.occurred_us), said, cut, 0.0)
 
 
 def _to_datetime(us: int | None) -> datetime | None:
     return None if us is None else _EPOCH + timedelta(microseconds=us)
 
 
-def _cut_excerpt(said: str, weights: Mapping[str, float], finder: text.TermFinder, most: int) -> tuple[str, bool]:
-    """At most ``most`` characters of a turn in which most of the question's weight stands together, and whether
-    anything was cut.
+def _cut_excerpt(
+    said: str, weights: Mapping[str, float], finder: text.TermFinder, most: int, *, agent: bool
+) -> tuple[str, bool]:
+    """About ``most`` characters of a turn in which most of the question's weight stands together, as whole sentences,
+    and whether anything was cut.
     """
     said = said.strip()
     if len(said) <= most:
-        return said, False
+        return snap_to_sentences(said, 0, len(said), agent=agent)
     # Each term once, in order: a set would add the weights in another order in every process.
     words = [(s, e, dict.fromkeys(finder[said[s:e]])) for s, e in _word_spans(said, list(weights))]
     spans = [(s, e, sum(weights[term] for term in terms)) for s, e, terms in words]
     telling = [(s, e, w) for s, e, w in spans if w > 0]
-    if not telling:
-        return said[:most], True
-    start = _densest(telling, most)
-    start = max(0, min(start - most // 6, len(said) - most))
-    edge = max(0, start - _SHORTEST_ROW)  # a text without a space has no word to begin with
-    begin = next((at for at in range(start, edge, -1) if said[at - 1].isspace() or said[at - 1] in "([{\"'`"), start)
-    return said[begin : begin + most].strip(), True
+    start = max(0, min(_densest(telling, most) - most // 6, len(said) - most)) if telling else 0
+    return snap_to_sentences(said, start, start + most, agent=agent)
 
 
 def _word_spans(said: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -52,7 +52,7 @@ class Options(msgspec.Struct, frozen=True):
     """
 
     strictness: float = 0.4
-    budget: int = 600
+    budget: int = 390
     limit: int = 5
     explain: bool = False
     now: datetime | None = None

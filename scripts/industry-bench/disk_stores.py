@@ -52,19 +52,24 @@ class Sets:
 
     def answerable(self) -> list[dict[str, Any]]:
         """The commit-side questions with usable gold."""
-        return [
-            query
-            for query in self.queries
-            if query["store"] == "full"
-            and query["label"] == "INJECT"
-            and query["kind"] in COMMIT_SIDE
-            and not query["ambiguous"]
-            and query["gold_grade"] >= 2
-        ]
+        return answerable_queries(self.queries)
 
     def negatives(self, group: str) -> list[dict[str, Any]]:
         """Questions that want silence, of one group."""
         return [query for query in self.queries if query.get("neg_group") == group and query["store"] == "full"]
+
+
+def answerable_queries(queries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The commit-side questions with usable gold among ``queries``."""
+    return [
+        query
+        for query in queries
+        if query["store"] == "full"
+        and query["label"] == "INJECT"
+        and query["kind"] in COMMIT_SIDE
+        and not query["ambiguous"]
+        and query["gold_grade"] >= 2
+    ]
 
 
 def store_name(repository: str) -> str:

@@ -43,8 +43,8 @@ def test_the_commit_shown_is_the_one_that_the_row_led_to(rekal: Rekal) -> None:
     assert shown()["merged"] is True
 
 
-def test_a_session_without_title_or_commit_has_no_such_line() -> None:
+def test_a_session_without_title_or_commit_has_its_handle_alone() -> None:
     row = Row(3, "human", None, "why a queue", False, 1.0)
     bare = Hit("27tn23jge7abc", "claude", "Ada", "a@b", "local", "human", None, [], None, None, 1.0, [row])
     lines = list(answer_lines(Answer("INJECT", "", 0.9, "why", [bare], [], [], 0), explain=False))
-    assert lines[1:] == ['  27tn23jge7:3  ----------  Ada  -  "why a queue"']
+    assert lines[1:] == ["27tn23jge7  ----------  claude  -", '  27tn23jge7:3  Ada  "why a queue"']

@@ -24,7 +24,7 @@ from rekal.cli.output import (
 from rekal.daemon.spawn import wake_daemon, wake_worker
 from rekal.errors import FOUND, NoRepository, NotInitialised, StoreError, UsageError
 from rekal.plain_text import clean_text, fence_lines
-from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin, StorePerson
+from rekal.recall.answer import Answer, DocumentRow, Hit, MemoryRow, Pin, Row, StorePerson
 from rekal.recall.question import refuse_thin
 from rekal.recall.silences import describe_silence
 from rekal.store.usage_log import CHARACTERS_OF_A_TOKEN, add_use
@@ -216,18 +216,36 @@ def _perhaps_line(hit: Hit) -> str:
 
 
 def _format_hit(hit: Hit) -> Iterator[str]:
+    """Yield a session: a line on where it is from and what came of it, then its rows, each under a handle."""
     commit = hit.commit or (hit.commits[0] if hit.commits else "")
-    place = format_name(hit.branch) + (f"@{commit[:8]}" if commit else "")
+    about = [f'"{one_line(hit.title, 80)}"'] if hit.title else []
+    if commit:
+        subject = f' "{one_line(hit.subject, 80)}"' if hit.subject and hit.commit else ""
+        merged = {True: ", merged", False: ", not merged", None: ""}[hit.merged]
+        about.append(f"led to {commit[:8]}{subject}{merged}")
+    day = format_day(hit.started_at or next((row.occurred_at for row in hit.rows), None))
+    head = f"{short_id(hit.session_id)}  {day}  {format_name(hit.agent)}  {format_name(hit.branch)}"
     whose = format_origin(hit.origin, {hit.origin: hit.signature or ""})
+    yield f"{head}{whose}{'  ' if about else ''}{' '.join(about)}"
+    if hit.same_work_as:
+        yield f"  the same files as {short_id(hit.same_work_as)}, within hours"
     for row in hit.rows:
         who = format_name(hit.author_name if row.role in ("human", "steering") else hit.agent)
-        head = f"  {short_id(hit.session_id)}:{row.seq}  {format_day(row.occurred_at)}  {who}  {place}{whose}"
-        yield f'{head}  "{one_line(row.text, 600)}{"…" if row.cut else ""}"'
-    about = [f'"{one_line(hit.title, 80)}"'] if hit.title else []
-    if hit.subject and hit.commit:
-        merged = {True: ", merged", False: ", not merged", None: ""}[hit.merged]
-        about.append(f'{hit.commit[:8]} "{one_line(hit.subject, 80)}"{merged}')
-    if about:
-        yield f"    session {' led to '.join(about) if hit.title else f'led to {about[0]}'}"
-    if hit.same_work_as:
-        yield f"    the same files as {short_id(hit.same_work_as)}, within hours"
+        when = format_day(row.occurred_at)
+        other_day = "" if when == day or row.occurred_at is None else f"  {when}"
+        yield from _format_row(f"  {short_id(hit.session_id)}:{row.seq}{other_day}  {who}", row)
+
+
+def _format_row(head: str, row: Row) -> Iterator[str]:
+    """Yield a row: prose on one line, blocks of code below it, each line behind a bar."""
+    cut = "…" if row.cut else ""
+    if "```" not in row.text:
+        yield f'{head}  "{one_line(row.text, 600)}{cut}"'
+        return
+    prose, *rest = row.text.split("```")
+    yield f'{head}  "{one_line(prose, 600)}{cut}"'
+    for number, part in enumerate(rest):
+        if number % 2 == 0:  # a block; its first line names the language
+            yield from (f"    | {line}" for line in clean_text(part).rstrip().split("\n")[1:] if line.strip())
+        elif part.strip():
+            yield f'    "{one_line(part, 600)}"'
