@@ -49,7 +49,7 @@ def test_a_document_answers_with_its_place_and_date(rekal: Rekal, notes: Path) -
     answer = rekal("recall", "why does the main stage stand on the east quay")
     assert answer.code == 0
     assert "INJECT" in answer.out
-    assert f'DOCUMENT notes/stage.md#Festival > Stage  2026-05-04  "## Stage {STAGE}"' in answer.out
+    assert f'DOCUMENT notes/stage.md#Festival > Stage  2026-05-04  "Stage {STAGE}"' in answer.out
 
 
 def test_a_question_about_something_else_is_silent(rekal: Rekal, notes: Path) -> None:
