@@ -60,7 +60,8 @@ def snap_to_sentences(said: str, start: int, end: int, *, agent: bool) -> tuple[
     text = said[first:last].strip()
     if text.count(_FENCE) % 2:
         text = f"{text}\n{_FENCE}" if text.rfind(_FENCE) < len(text) - 3 else f"{_FENCE}\n{text}"
-    return text, len(text) < len(said)
+    # Marks of a heading or a list that a sentence does without are not words left out.
+    return text, any(map(str.isalnum, said[:first])) or any(map(str.isalnum, said[last:]))
 
 
 def _find_telling(pieces: list[Sentence], at: int) -> list[Sentence]:
