@@ -83,6 +83,7 @@ def remote(repo: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.soak
 def test_teammates_on_both_versions_exchange(older: Path, remote: Path, tmp_path: Path, home: Path) -> None:
     ann = Person(tmp_path / "ann", remote, "ann", older)
     vic = Person(tmp_path / "vic", remote, "vic", REKAL)

@@ -80,6 +80,7 @@ def _die(root: Path, step: int, *words: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=90, check=False)
 
 
+@pytest.mark.soak
 def test_killed_at_any_step_the_log_has_the_whole_event_or_none(rekal: Rekal) -> None:
     kept = 0
     for step in itertools.count(1):

@@ -175,6 +175,7 @@ def test_a_page_that_is_open_follows_a_store_that_is_written(
     assert "Does the page follow the worker?" in tab.text_content("tbody")
 
 
+@pytest.mark.soak
 def test_hostile_text_does_nothing(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     checkout = Checkout(tmp_path_factory.mktemp("hostile"))
     talked_about(checkout)
@@ -203,7 +204,7 @@ def test_hostile_text_does_nothing(chromium: Any, tmp_path_factory: pytest.TempP
         tab.context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_axe_finds_nothing_serious(chromium: Any, served: tuple[ServedPage, dict[str, str]], scheme: str) -> None:
     page, names = served
     tab = _enter(chromium, page, color_scheme=scheme, bypass_csp=True)
