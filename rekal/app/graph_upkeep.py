@@ -22,6 +22,7 @@ from rekal.memory.events import Observe, Relate, SetEntity, Unobserve
 from rekal.memory.graph import GraphEntity, entity_id, relation_id
 from rekal.store.ledger import Ledger
 
+# Names of types and relations as the tools of mcp-memory have them: they are its contract.
 _THRESHOLDS: Mapping[str, int] = {"Sesion": 15, "Proyecto": 25}
 _THRESHOLD = 20  # observations of an entity of any other type
 _SAME_TOPIC = 0.5  # mean cosine of two groups by their vectors

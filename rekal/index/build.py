@@ -237,8 +237,10 @@ def _attached(ledger: Connection, path: Path, *, small: bool) -> Iterator[Connec
 
 
 def _memory_to_sort(ledger: Connection, after: int) -> int:
-    """Megabytes of memory in which the database can sort what is newer than ``after`` of the largest session."""
-    sql = "SELECT max(size) FROM (SELECT sum(strlen(content)) AS size FROM turns WHERE pos > ? GROUP BY session_id)"
+    """Megabytes of memory in which the database can sort what is newer than ``after`` of any batch of sessions."""
+    sql = f"""SELECT max(size) FROM (SELECT sum(size) AS size FROM
+        (SELECT sum(strlen(content)) AS size, (row_number() OVER (ORDER BY session_id) - 1) // {_BATCH} AS batch
+         FROM turns WHERE pos > ? GROUP BY session_id) GROUP BY batch)"""
     largest = ledger.execute(sql, [after]).fetchall()[0][0] or 0
     return max(SMALL_MEMORY, min(MEMORY, int(largest) * _SORTING >> 20))
 

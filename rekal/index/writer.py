@@ -38,8 +38,8 @@ class BuildLimits(msgspec.Struct, frozen=True, gc=False):
     """Bounds of what building an index holds in memory.
 
     ``batch`` documents are kept before they are analysed and written together, ``pending`` postings (12 bytes each)
-    before they are sorted and written: more of them give fewer stretches to read. ``small`` keeps the database and the
-    analysis within bounds that do not grow with the text, for a tenth more time.
+    before they are sorted and written: more of them give fewer stretches to read. ``small`` limits what the database
+    takes, commits each stretch of postings, and forgets the words that were analysed for it.
     """
 
     batch: int = 4096

@@ -111,7 +111,7 @@ def open_database(
     config = _CONFIG | ({"default_block_size": str(block_size)} if block_size else {})
     opened = (
         partial(_open_attached, path, config)
-        if bulk
+        if bulk and not read_only
         else partial(duckdb.connect, str(path), read_only=read_only, config=config)
     )
     until = time.monotonic() + wait

@@ -77,7 +77,7 @@ class World:
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
-            process.wait(timeout=self.draw.uniform(0.05, 1.2))
+            process.wait(timeout=self.draw.uniform(0.02, 0.5))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()

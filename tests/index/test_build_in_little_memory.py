@@ -55,9 +55,10 @@ def test_groups_of_rows_are_small_and_what_was_appended_outlives_a_reopening(tmp
 
 
 @pytest.mark.soak
-def test_a_document_that_is_larger_than_what_the_database_may_take_is_indexed(tmp_path: Path) -> None:
+def test_documents_that_are_larger_together_than_what_the_database_may_take_are_indexed(tmp_path: Path) -> None:
     store = Store(tmp_path)
     page = "the harbour master wrote to the lighthouse about the fog signal and its wages " * 120
-    store.append(session("one large book", *(f"{n} {page}" for n in range(9_000))))
+    for book in range(8):
+        store.append(session(f"book {book}", *(f"{book}x{n} {page}" for n in range(1_100))))
     build(store, BuildLimits(512, 350_000, small=True))
-    assert store.find("fog signal 8990", limit=1)
+    assert store.find("fog signal 7x1090", limit=1) == [("book 7", 1090)]

@@ -31,6 +31,7 @@ def _export_memories(desk: Desk, personal: bool) -> str:
 
 def _export_lines(records: list[object] | list[Memory] | object) -> str:
     assert isinstance(records, list)
+    # The lines of a graph are the bytes that Anthropic's server would write; ours have escapes of the same value.
     return "".join(escape_hidden(msgspec.json.encode(one).decode()) + "\n" for one in records)
 
 

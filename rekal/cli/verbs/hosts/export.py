@@ -13,7 +13,6 @@ from rekal.app.transfer.export_log import FORMATS, export_log
 from rekal.cli.output import print_block, print_export, print_note
 from rekal.cli.verbs.hosts.web import require_packages
 from rekal.errors import FOUND, UsageError
-from rekal.plain_text import escape_hidden
 from rekal.recall.silences import describe_silence
 
 
@@ -46,8 +45,7 @@ def command(session: str | None, page: Path | None, answer: str | None, format_:
     if format_ == "markdown":
         print_block(text)
     else:
-        # What Anthropic's server wrote is given back byte for byte; our own lines hold the same values with escapes.
-        print_export(text if format_ == "anthropic" else escape_hidden(text))
+        print_export(text)
     return FOUND
 
 
